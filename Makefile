@@ -1,0 +1,52 @@
+# Everything happens in .venv/ here; nothing is installed elsewhere. `make PYTHON=/path/to/python3.12 test` picks a Python.
+.PHONY: help demo test lint clean requirements
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+help:
+	@echo "make demo          a regression, caught: comment, HTML report, in under a minute"
+	@echo "make test          all tests (PYTEST_ARGS='-k name' chooses; container tests: first .ci/engine up)"
+	@echo "make lint          ruff, hadolint, zizmor, and the schemas of the action and the workflows"
+	@echo "make requirements  pin requirements/*.txt anew"
+	@echo "make clean         remove .venv/ and caches"
+
+demo: $(BIN)/.runtime
+	$(BIN)/retrieval-gate demo
+
+test: $(BIN)/.test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(BIN)/.test
+	$(BIN)/ruff check .
+	$(BIN)/hadolint Dockerfile
+	if [ -f action.yml ]; then $(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml; fi
+	find . -path ./.venv -prune -o -path '*/.github/workflows/*.yml' -print | \
+		xargs -r $(BIN)/check-jsonschema --builtin-schema vendor.github-workflows
+	$(BIN)/zizmor --offline --quiet .
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+requirements: $(BIN)/.test
+	$(PIP) install uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest --no-annotate \
+		--custom-compile-command "make requirements" --generate-hashes pyproject.toml --output-file requirements/runtime.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest --no-annotate \
+		--custom-compile-command "make requirements" --constraint requirements/runtime.txt \
+		requirements/test.in --output-file requirements/test.txt
+
+$(BIN)/python:
+	@sh scripts/make_venv.sh .venv $(PYTHON)
+
+# compat: a plain path entry. The default puts an import hook of setuptools in front of every start.
+$(BIN)/.runtime: requirements/runtime.txt pyproject.toml setup.py | $(BIN)/python
+	$(PIP) install --require-hashes -r requirements/runtime.txt
+	$(PIP) install --no-deps --config-settings editable_mode=compat -e .
+	@touch $@
+
+$(BIN)/.test: $(BIN)/.runtime requirements/test.txt
+	$(PIP) install -r requirements/test.txt
+	@touch $@

@@ -1,0 +1,159 @@
+"""The record of a run with its provenance: the one module that writes and reads it.
+
+A record is canonical JSON, gzipped. ``digest`` is the sha256 of the canonical JSON without that key, so a damaged or edited record is
+noticed wherever it was stored. Rankings are kept to full depth: a baseline can be scored again under corrected labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate import jsonio
+from gate.errors import InvalidInput
+from gate.runs import BadRanking, Ranking, Run, parse_ranking
+
+SCHEMA = 1
+MAX_PACKED = 256 * 1024**2
+MAX_BYTES = 1024**3
+PROVENANCE = ("bootstrap", "approved")
+
+_REMAKE = "make it again from a run on the default branch (README, «Baseline»)"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Why this run is a baseline. ``approved`` names who, why and which pull request; ``bootstrap`` is the first one on main."""
+
+    kind: str = "bootstrap"
+    pull_request: int | None = None
+    approver: str = ""
+    reason: str = ""
+    review_id: int | None = None
+    label_event_id: int | None = None
+    by: str = ""
+
+    def sentence(self) -> str:
+        """One sentence for people."""
+        if self.kind == "approved":
+            return f"approved by {self.approver} in pull request #{self.pull_request}: {self.reason}"
+        return "bootstrapped by the first run on the default branch" + (f", started by {self.by}" if self.by else "")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One stored run. ``labels``: query id → label digest of the golden set it was scored with; ``policy`` and ``retriever``: plain
+    facts; ``parent``: digest of the record that this one replaced; ``metrics``: means when it was made, for people."""
+
+    gate: str
+    rankings: Mapping[str, Ranking]
+    golden_digest: str
+    golden_version: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    snapshot_digest: str = ""
+    corpus_digest: str = ""
+    policy_digest: str = ""
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    retriever: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    depth: int = 0
+    seed: int = 0
+    repository: str = ""
+    repository_id: int = 0
+    commit: str = ""
+    run_id: str = ""
+    created: str = ""
+    parent: str = ""
+    provenance: Provenance = field(default_factory=Provenance)
+
+    @property
+    def run(self) -> Run:
+        return Run(self.rankings, f"baseline {self.commit[:12]}".strip())
+
+    def body(self) -> dict[str, Any]:
+        """Plain values of everything but the digest."""
+        value = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("rankings", "provenance")}
+        value = {key: dict(item) if isinstance(item, Mapping) else item for key, item in value.items()}
+        provenance = {key: item for key, item in vars(self.provenance).items() if item not in (None, "")}
+        return value | {"schema": SCHEMA, "provenance": provenance,
+                        "rankings": [ranking.to_json(i) for i, ranking in sorted(self.rankings.items())]}
+
+    @property
+    def digest(self) -> str:
+        return jsonio.digest(self.body())
+
+
+def pack(record: Record) -> bytes:
+    """The bytes of a record file; equal records give equal bytes."""
+    body = record.body()
+    return jsonio.gzip_bytes((jsonio.dumps(body | {"digest": jsonio.digest(body)}) + "\n").encode())
+
+
+def unpack(data: bytes, name: str) -> Record:
+    """Read and verify a record. Raises :class:`InvalidInput` for damage, a wrong digest, a future schema or wrong types."""
+    if len(data) > MAX_PACKED:
+        raise InvalidInput(f"{name}: a record of {len(data)} bytes is larger than the gate reads ({MAX_PACKED})", _REMAKE)
+    if data[:2] == b"\x1f\x8b":
+        data = jsonio.gunzip(data, MAX_BYTES, name)
+    try:
+        value = jsonio.loads(data.decode())
+    except (UnicodeDecodeError, jsonio.NotJson) as fault:
+        raise InvalidInput(f"{name}: not a record ({fault})", _REMAKE) from None
+    if not isinstance(value, dict) or type(value.get("schema")) is not int:
+        raise InvalidInput(f"{name}: not a record (no schema number)", _REMAKE)
+    if value["schema"] > SCHEMA:
+        raise InvalidInput(f"{name}: record schema {value['schema']} is newer than this gate knows ({SCHEMA})",
+                           "use the version of the gate that wrote it, or a later one")
+    stated = value.pop("digest", None)
+    actual = jsonio.digest(value)
+    if stated != actual:
+        raise InvalidInput(f"{name}: the record says digest {stated} but its content has {actual}; it was damaged or edited", _REMAKE)
+    return _from_body(value, name)
+
+
+_TYPES: dict[str, type] = {"gate": str, "golden_digest": str, "golden_version": str, "labels": dict, "snapshot_digest": str,
+                           "corpus_digest": str, "policy_digest": str, "policy": dict, "retriever": dict, "versions": dict,
+                           "metrics": dict, "depth": int, "seed": int, "repository": str, "repository_id": int, "commit": str,
+                           "run_id": str, "created": str, "parent": str}
+
+
+def _from_body(value: dict[str, Any], name: str) -> Record:
+    problems = [f"{name}: `{key}` is missing or not of type {kind.__name__}" for key, kind in _TYPES.items()
+                if type(value.get(key)) is not kind]
+    raw = value.get("provenance")
+    if not isinstance(raw, dict) or raw.get("kind") not in PROVENANCE or not raw.keys() <= Provenance.__dataclass_fields__.keys():
+        problems.append(f"{name}: `provenance` is missing or unknown")
+    lines = value.get("rankings")
+    rankings: dict[str, Ranking] = {}
+    for number, line in enumerate(lines if isinstance(lines, list) else [None]):
+        try:
+            if not isinstance(line, dict) or not isinstance(line.get("id"), str) or line["id"] in rankings:
+                raise BadRanking("not a ranking with an id of its own")
+            rankings[line["id"]] = parse_ranking(line)
+        except BadRanking as fault:
+            problems.append(f"{name}: ranking {number + 1}: {fault}")
+    if problems:
+        raise InvalidInput(problems, _REMAKE)
+    return Record(**{key: value[key] for key in _TYPES}, rankings=rankings, provenance=Provenance(**raw))
+
+
+def read_record(path: str | Path) -> Record:
+    """Read a record file."""
+    path = Path(path)
+    try:
+        with open(path, "rb") as stream:
+            return unpack(stream.read(MAX_PACKED + 1), str(path))
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file looks like a record rather than a run: its first line is an object with ``schema`` and ``rankings``."""
+    if path.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
+        return False
+    for _, line in jsonio.read_lines(path):
+        return line.startswith("{") and '"rankings"' in line and '"schema"' in line
+    return False

@@ -1,0 +1,109 @@
+"""The command line. Parsing only; each command's work is in :mod:`gate.commands`, imported when it is asked for, so that
+``--help`` costs no more than Python itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gate import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code (README, «Exit codes»)."""
+    parser = build_parser()
+    options = parser.parse_args(argv)
+    if not getattr(options, "command", None):
+        parser.print_help()
+        return 2
+    from gate import commands
+    from gate.errors import GateError
+
+    try:
+        return int(getattr(commands, options.command)(options))
+    except GateError as error:
+        print(f"retrieval-gate: {error.verdict}\n{error.text()}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has gone (`… | head`); Python would complain once more while closing stdout.
+        sys.stdout = None
+        return 3
+    except KeyboardInterrupt:
+        print("retrieval-gate: interrupted", file=sys.stderr)
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and options."""
+    parser = argparse.ArgumentParser(prog="retrieval-gate", description="Stops a code change from quietly making search worse.")
+    parser.add_argument("--version", action="version", version=f"retrieval-gate {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    demo = _command(commands, "demo", "see a regression caught, on an example repository")
+    demo.add_argument("--out", type=Path, metavar="DIR", default=Path("retrieval-gate-demo"), help="where reports are written")
+    demo.add_argument("--change", default="tempting", help="which change of the example to gate (default: tempting)")
+
+    run = _command(commands, "run", "run the configured retriever, and compare with a baseline")
+    run.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
+    run.add_argument("--baseline", type=Path, metavar="RECORD", help="record or run file to compare with")
+    run.add_argument("--record", type=Path, metavar="FILE", help="also write this run as a record, for a later --baseline")
+    _output(run)
+
+    compare = _command(commands, "compare", "compare two runs")
+    _golden(compare)
+    compare.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
+    compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
+    compare.add_argument("--config", type=Path, metavar="FILE", help="take the policy from this configuration")
+    _output(compare)
+
+    evaluate = _command(commands, "evaluate", "score one run")
+    _golden(evaluate)
+    evaluate.add_argument("--run", type=Path, required=True, metavar="RUN|RECORD")
+    evaluate.add_argument("--metrics", metavar="LIST", help="comma-separated, for instance ndcg@10,recall@5,rr")
+    evaluate.add_argument("--unit", choices=("doc", "chunk"), default="doc", help="what a cutoff counts")
+    evaluate.add_argument("--format", choices=("text", "json"), default="text")
+
+    snapshot = _group(commands, "snapshot", "build, verify and show frozen indexes")
+    build = _command(snapshot, "build", "build a snapshot", "snapshot_build")
+    build.add_argument("--kind", choices=("bm25", "dense"), required=True)
+    build.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
+    build.add_argument("--out", type=Path, required=True, metavar="DIR")
+    build.add_argument("--vectors", type=Path, metavar="NPY", help="dense: one row a document, in corpus order")
+    build.add_argument("--query-vectors", type=Path, metavar="NPY", help="dense: one row a query")
+    build.add_argument("--queries", type=Path, metavar="JSONL", help="dense: ids of the query vectors, in row order")
+    build.add_argument("--model", default="", metavar="NAME", help="dense: the embedding model and its revision")
+    verify = _command(snapshot, "verify", "check every file against the manifest", "snapshot_verify")
+    verify.add_argument("directory", type=Path, metavar="DIR")
+    verify.add_argument("--digest", help="the digest it must have")
+    _command(snapshot, "show", "print what a snapshot is", "snapshot_show").add_argument("directory", type=Path, metavar="DIR")
+
+    baseline = _group(commands, "baseline", "look at baseline records")
+    for name, text in (("show", "print a record: what, when, who and why"), ("verify", "check that a record is whole")):
+        _command(baseline, name, text, f"baseline_{name}").add_argument("record", type=Path, metavar="RECORD")
+    return parser
+
+
+def _command(group: argparse._SubParsersAction, name: str, text: str, function: str = "") -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = group.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser.set_defaults(command=function or name)
+    return parser
+
+
+def _group(commands: argparse._SubParsersAction, name: str, text: str) -> argparse._SubParsersAction:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def _golden(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--golden", type=Path, required=True, metavar="FILE", help="golden.jsonl")
+
+
+def _output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write report.json, comment.md, report.html, junit.xml, run.jsonl.gz")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="what is printed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""What each command of the command line does: read, call the pipeline, print."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from gate import jsonio
+from gate.errors import GateError, InvalidInput
+from gate.policy import DEFAULT_METRICS, Policy
+from gate.reports.report import Report
+from gate.runs import run_lines
+
+
+def compare(options: Namespace) -> int:
+    """``compare``: two runs or records, no retriever."""
+    from gate import pipeline
+    from gate.golden.read import read_golden
+
+    policy, gate = Policy(), "default"
+    if options.config:
+        from gate.settings import load_settings
+
+        settings = load_settings(options.config)
+        policy, gate = settings.policy, settings.gate
+    golden = read_golden(options.golden)
+    candidate = pipeline.load_reference(options.candidate)
+    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate))
+    return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
+
+
+def run(options: Namespace) -> int:
+    """``run``: the configured retriever, then the same road as in CI."""
+    from gate import pipeline
+    from gate.baseline.record import Provenance, pack
+    from gate.settings import load_settings, policy_facts
+
+    settings = load_settings(options.config)
+    reference = pipeline.load_reference(options.baseline) if options.baseline else None
+    evaluated = pipeline.evaluate(settings, _progress)
+    lines = run_lines(evaluated.run.rankings)
+    record = reference.record if reference else None
+    changes = pipeline.corpus_change(evaluated, record) if record else []
+    if record:
+        changes += pipeline.policy_changes(record.policy, policy_facts(settings.policy, settings.baseline))
+    around = pipeline.Circumstances(settings.gate, changes=tuple(changes), titles=evaluated.titles, show_queries=settings.show_queries,
+                                    metadata=pipeline.input_metadata(settings, evaluated))
+    try:
+        if evaluated.failure:
+            raise evaluated.failure
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around)
+    except GateError as error:
+        report = pipeline.failure_report(error, settings.policy, around)
+    if options.record and not report.problems:
+        made = pipeline.make_record(settings, evaluated, report, Provenance())
+        jsonio.write_atomic(options.record, pack(made))
+    return _finish(report, options, lines)
+
+
+def evaluate(options: Namespace) -> int:
+    """``evaluate``: scores of one run, no comparison."""
+    from gate import pipeline
+    from gate.golden.read import read_golden
+    from gate.reports.scores import scores_json, scores_text
+    from gate.scoring.metrics import UnknownMetric, parse_metric
+    from gate.scoring.score import score_run
+
+    names = options.metrics.split(",") if options.metrics else DEFAULT_METRICS
+    metrics, problems = [], []
+    for name in names:
+        try:
+            metrics.append(parse_metric(name))
+        except UnknownMetric as fault:
+            problems.append(f"--metrics: {fault}")
+    if problems:
+        raise InvalidInput(problems)
+    golden = read_golden(options.golden)
+    run = pipeline.load_reference(options.run).run
+    scored = score_run(golden, run, metrics, options.unit)
+    pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), "run")
+    for warning in (*golden.warnings, *run.warnings):
+        print(f"warning: {warning}", file=sys.stderr)
+    print(jsonio.pretty(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored), end="")
+    return 0
+
+
+def snapshot_build(options: Namespace) -> int:
+    """``snapshot build``."""
+    from gate.snapshot.build import build_bm25, build_dense
+
+    if options.kind == "bm25":
+        manifest = build_bm25(options.corpus, options.out)
+    elif options.vectors is None:
+        raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
+    else:
+        manifest = build_dense(options.corpus, options.vectors, options.out, model=options.model,
+                               query_vectors=options.query_vectors, queries=options.queries)
+    print(f"{options.out}: {manifest.units} units\ndigest: {manifest.tree_digest}")
+    return 0
+
+
+def snapshot_verify(options: Namespace) -> int:
+    """``snapshot verify``."""
+    from gate.snapshot.verify import verify
+
+    manifest = verify(options.directory, options.digest)
+    print(f"{options.directory}: every file is as the manifest says\ndigest: {manifest.tree_digest}")
+    return 0
+
+
+def snapshot_show(options: Namespace) -> int:
+    """``snapshot show``."""
+    from gate.snapshot.show import show
+
+    print(show(options.directory))
+    return 0
+
+
+def baseline_show(options: Namespace) -> int:
+    """``baseline show``."""
+    from gate.baseline.record import read_record
+    from gate.reports.records import record_text
+
+    print(record_text(read_record(options.record)), end="")
+    return 0
+
+
+def baseline_verify(options: Namespace) -> int:
+    """``baseline verify``."""
+    from gate.baseline.record import read_record
+
+    record = read_record(options.record)
+    print(f"{options.record}: whole, schema and content agree\ndigest: {record.digest}")
+    return 0
+
+
+def demo(options: Namespace) -> int:
+    """``demo``."""
+    from gate.demo import run_demo
+
+    return run_demo(options.out, options.change)
+
+
+def _progress(done: int, total: int) -> None:
+    if done == total or done % max(1, total // 10) == 0:
+        print(f"answered {done} of {total} queries", file=sys.stderr)
+
+
+def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
+    """Write ``--out``, print the asked format; the report exists also when the gate fails."""
+    if options.out:
+        from gate.reports.files import write_reports
+
+        write_reports(report, options.out, run)
+    if options.format == "json":
+        from gate.reports.json_report import report_json
+
+        print(jsonio.pretty(report_json(report)), end="")
+    elif options.format == "markdown":
+        from gate.reports.comment import render_comment
+
+        print(render_comment(report), end="")
+    else:
+        from gate.reports.text import render_text
+
+        print(render_text(report, color=sys.stdout.isatty()), end="")
+        if options.out:
+            print(f"Reports: {Path(options.out) / 'report.html'}")
+    return report.exit_code

@@ -1,0 +1,194 @@
+"""Two scored runs of one golden set → paired deltas, flips, strata. Pure.
+
+Only queries that have a score on both sides are paired. What is not paired is listed, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gate.golden.model import GoldenSet
+from gate.runs import Run
+from gate.scoring.metrics import Metric
+from gate.scoring.score import ScoredRun
+from gate.statistics.bootstrap import Interval, changed, mean_interval
+from gate.statistics.multiplicity import benjamini_hochberg
+from gate.statistics.permutation import sign_flip_p
+from gate.statistics.power import minimum_detectable_effect
+from gate.statistics.tests01 import mcnemar
+
+SMALL_STRATUM = 10  # below this many queries a tag is shown with its n and not tested
+
+
+@dataclass(frozen=True)
+class Method:
+    """How uncertainty is expressed; part of the policy, so that it cannot drift between two runs."""
+
+    confidence: float = 0.95
+    bootstrap: str = "exact"
+    resamples: int = 10_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Paired:
+    """One metric over paired queries: means of both sides, mean delta (candidate − baseline) and what it is worth.
+
+    ``ci``, ``p_value`` (sign-flip) and ``mde`` are None where nothing is tested; ``q_value`` is p after Benjamini–Hochberg over all
+    metrics and tags but the primary one; ``mcnemar`` holds (exact p, mid-p) of a 0/1 metric.
+    """
+
+    n: int
+    baseline: float
+    candidate: float
+    delta: float
+    better: int
+    worse: int
+    ci: Interval | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    mde: float | None = None
+    mcnemar: tuple[float, float] | None = None
+
+    @property
+    def changed(self) -> int:
+        return self.better + self.worse
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """One paired query whose primary metric moved or that flipped. Ranks are from 1; None: no gold unit came back at all."""
+
+    id: str
+    delta: float
+    baseline: float
+    candidate: float
+    baseline_rank: int | None
+    candidate_rank: int | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything a decision and a report need of two scored runs.
+
+    ``identical``: every paired ranking is the same to full depth. ``lost`` / ``gained``: hit → miss / miss → hit at ``flip_k``, by damage.
+    ``added``: queries that the baseline's golden set did not have; ``removed`` / ``relabelled``: what became of those it had.
+    """
+
+    primary: Metric
+    metrics: Mapping[str, Paired]
+    tags: Mapping[str, Mapping[str, Paired]]
+    identical: bool
+    flip_k: int | None
+    lost: tuple[QueryChange, ...]
+    gained: tuple[QueryChange, ...]
+    changes: tuple[QueryChange, ...]
+    paired: tuple[str, ...]
+    unpaired: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+    deltas: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def main(self) -> Paired:
+        return self.metrics[str(self.primary)]
+
+
+@dataclass(frozen=True)
+class LabelChanges:
+    """How this golden set differs from the one the baseline was scored with; ids in order."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+
+
+def label_changes(baseline_labels: Mapping[str, str] | None, golden: GoldenSet) -> LabelChanges:
+    """Compare the label digests a baseline remembers with today's; nothing when it remembers none (a plain run file)."""
+    if baseline_labels is None:
+        return LabelChanges()
+    now = golden.labels
+    return LabelChanges(tuple(i for i in now if i not in baseline_labels), tuple(i for i in baseline_labels if i not in now),
+                        tuple(i for i in now if baseline_labels.get(i, now[i]) != now[i]))
+
+
+def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, *, test: bool = True,
+         binary: bool = False) -> Paired:
+    """Pair two equally long lists of scores in [0, 1], one a query. With ``test=False`` only means and counts."""
+    n = len(baseline)
+    deltas = [c - b for b, c in zip(baseline, candidate, strict=True)]
+    moved = changed(deltas)
+    better = sum(d > 0 for d in moved)
+    worse = len(moved) - better
+    mean = sum(moved) / n if n else 0.0
+    result = Paired(n, sum(baseline) / n if n else 0.0, sum(candidate) / n if n else 0.0, mean, better, worse)
+    if not test or n < 2:
+        return result
+    return replace(result, ci=mean_interval(deltas, method.confidence, method.bootstrap, method.seed, method.resamples),
+                   p_value=sign_flip_p(deltas, seed=method.seed), mde=minimum_detectable_effect(deltas, method.confidence),
+                   mcnemar=mcnemar(better, worse) if binary else None)
+
+
+def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> bool:
+    """Whether both runs rank exactly the same documents, to full depth, for every query of ``ids``."""
+    return all(i in baseline.rankings and i in candidate.rankings and baseline.rankings[i].docs == candidate.rankings[i].docs
+               and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
+
+
+def _columns(scored: ScoredRun, ids: Sequence[str], name: str) -> list[float]:
+    return [scored.queries[i].values[name] for i in ids]
+
+
+def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], primary: str) -> None:
+    """Benjamini–Hochberg over everything that was tested beside the primary metric; in place."""
+    places = [(metrics, name) for name in metrics if name != primary]
+    places += [(table, name) for table in tags.values() for name in table]
+    places = [(table, name) for table, name in places if table[name].p_value is not None]
+    for (table, name), q in zip(places, benjamini_hochberg([table[name].p_value or 0.0 for table, name in places]), strict=True):
+        table[name] = replace(table[name], q_value=q)
+
+
+def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primary: Metric, *,
+            runs: tuple[Run, Run] | None = None, method: Method | None = None, labels: LabelChanges | None = None) -> Comparison:
+    """Pair two runs that were scored under the same labels and metrics. ``runs``: (baseline, candidate), to see identical rankings."""
+    method, labels = method or Method(), labels or LabelChanges()
+    name = str(primary)
+    fresh = set(labels.added)
+    paired = tuple(i for i in candidate.queries if i in baseline.queries and i not in fresh)
+    unpaired = tuple(q.id for q in golden.queries
+                     if q.id not in fresh and (q.id in candidate.queries) != (q.id in baseline.queries))
+    metrics = {str(m): pair(_columns(baseline, paired, str(m)), _columns(candidate, paired, str(m)), method, binary=m.binary)
+               for m in candidate.metrics}
+    strata: dict[str, list[str]] = {}
+    for i in paired:
+        for tag in golden.by_id[i].tags:
+            strata.setdefault(tag, []).append(i)
+    tags: dict[str, dict[str, Paired]] = {}
+    for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
+        ids = strata[tag]
+        tags[tag] = {str(m): pair(_columns(baseline, ids, str(m)), _columns(candidate, ids, str(m)), method,
+                                  test=str(m) == name and len(ids) >= SMALL_STRATUM) for m in candidate.metrics}
+    _with_q(metrics, tags, name)
+    every = [_change(i, baseline, candidate, name) for i in paired]
+    lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]
+    gained = [c for c in every if not _hit(c.baseline_rank, primary.k) and _hit(c.candidate_rank, primary.k)]
+    moved = [c for c in every if abs(c.delta) > 1e-12 or c.baseline_rank != c.candidate_rank]
+    return Comparison(primary=primary, metrics=metrics, tags=tags,
+                      identical=runs is not None and identical_rankings(*runs, paired), flip_k=primary.k,
+                      lost=tuple(sorted(lost, key=lambda c: (c.delta, c.id))),
+                      gained=tuple(sorted(gained, key=lambda c: (-c.delta, c.id))),
+                      changes=tuple(sorted(moved, key=lambda c: (c.delta, c.id))), paired=paired, unpaired=unpaired,
+                      added=labels.added, removed=labels.removed, relabelled=labels.relabelled,
+                      deltas={c.id: c.delta for c in every})
+
+
+def _hit(rank: int | None, k: int | None) -> bool:
+    return rank is not None and (k is None or rank <= k)
+
+
+def _change(query_id: str, baseline: ScoredRun, candidate: ScoredRun, metric: str) -> QueryChange:
+    before, after = baseline.queries[query_id], candidate.queries[query_id]
+    return QueryChange(query_id, after.values[metric] - before.values[metric], before.values[metric], after.values[metric],
+                       before.first_rank, after.first_rank)

@@ -1,0 +1,1 @@
+"""GitHub: transport, events, comments, artifacts, reviews, workflow commands."""

@@ -1,0 +1,261 @@
+"""evaluate → compare → decide → report: the one road that the command line, the demo and every event of the action take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gate import __version__, policy as policies
+from gate.baseline.approval import Eligibility
+from gate.baseline.record import Provenance, Record, is_record, read_record
+from gate.comparison import LabelChanges, compare, label_changes
+from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
+from gate.golden.model import GoldenSet
+from gate.golden.read import read_golden
+from gate.policy import Check, Policy
+from gate.reports.report import BaselineInfo, InputChange, Latency, Report
+from gate.runs import Ranking, Run, read_run
+from gate.scoring.score import ScoredRun, score_run
+from gate.words import plain, short
+
+if TYPE_CHECKING:
+    from gate.settings import Settings
+    from gate.snapshot.store import Snapshot
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What one execution of the retriever produced, and under which frozen inputs. ``failure`` is set when it stopped early."""
+
+    golden: GoldenSet
+    run: Run
+    retriever: Mapping[str, Any] = field(default_factory=dict)
+    snapshot_digest: str = ""
+    corpus_digest: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    failure: RetrieverFailed | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story."""
+
+    run: Run
+    labels: Mapping[str, str] | None = None
+    info: BaselineInfo | None = None
+    record: Record | None = None
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings."""
+
+    gate: str = "default"
+    approval: Eligibility | None = None
+    changes: tuple[InputChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    show_queries: bool = True
+
+
+def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
+    """Read the golden set, verify the snapshot, ask the retriever every query. A retriever that stops early leaves ``failure``."""
+    from gate.retrievers.build import build_retriever
+    from gate.snapshot.store import open_snapshot
+
+    golden = read_golden(settings.golden)
+    snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
+    rankings: dict[str, Ranking] = {}
+    failure = None
+    retriever = build_retriever(settings, snapshot)
+    try:
+        with retriever:
+            for query_id, ranking in retriever.retrieve(golden.queries, settings.depth):
+                rankings[query_id] = ranking
+                if progress:
+                    progress(len(rankings), len(golden.queries))
+    except RetrieverFailed as error:
+        failure = error
+    return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
+                     snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
+                     snapshot.titles() if snapshot else {}, failure)
+
+
+def load_reference(path: Path) -> Reference:
+    """A run file or a record, told apart by content."""
+    if is_record(path):
+        return reference_of(read_record(path))
+    return Reference(read_run(path))
+
+
+def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
+    """A record as the thing to compare with."""
+    return Reference(record.run, dict(record.labels), info or baseline_info(record), record)
+
+
+def baseline_info(record: Record, **more: Any) -> BaselineInfo:
+    """What a report says about a record."""
+    return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
+
+
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str) -> None:
+    """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together."""
+    if scored.excluded.errored and len(scored.excluded.errored) > policy.max_errors:
+        raise CannotDecide(_error_lines(scored, run, policy, side),
+                           "mend the retriever; the queries that worked are kept in run.jsonl.gz")
+    problems = policies.validity_problems(scored, side)
+    if problems:
+        raise InvalidInput(problems, "golden set and run must speak of the same queries")
+
+
+def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str) -> list[str]:
+    errored = scored.excluded.errored
+    head = f"{side}: the retriever failed on {len(errored)} of {len(run.rankings)} queries; max_errors is {policy.max_errors}"
+    return [head, *(f"query {i!r}: {run.rankings[i].error}" for i in errored[:5])]
+
+
+def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
+           around: Circumstances | None = None) -> Report:
+    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report."""
+    around = around or Circumstances()
+    metrics = policy.all_metrics
+    scored = score_run(golden, candidate, metrics, policy.unit)
+    check_validity(scored, candidate, policy, "candidate")
+    must_hit = _must_hit(golden, policy)
+    base = comparison = None
+    notes = [*golden.warnings, *candidate.warnings, *around.notes]
+    if reference is None:
+        checks = policies.absolute_checks(scored, policy, must_hit)
+    else:
+        notes += reference.run.warnings
+        base = score_run(golden, reference.run, metrics, policy.unit)
+        check_validity(base, reference.run, policy, "baseline")
+        labels = label_changes(reference.labels, golden)
+        comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
+                             runs=(reference.run, candidate))
+        checks = policies.quality_checks(comparison, scored, policy, must_hit)
+        changes = (*_label_rows(labels), *around.changes)
+        checks += change_checks(changes)
+        around = replace(around, changes=changes)
+    decision = policies.decide(checks, policy)
+    if around.approval is not None and around.approval.eligible:
+        decision = policies.accept(decision, around.approval.approver)
+    verdict = "no-baseline" if reference is None and decision.verdict == "pass" else decision.verdict
+    return Report(gate=around.gate, verdict=verdict, exit_code=decision.exit_code, policy=policy, checks=decision.checks,
+                  comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate,
+                  baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
+                  baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
+                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden),
+                  titles=around.titles, show_queries=around.show_queries)
+
+
+def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:
+    """The report of a run that came to no judgement: it has its own words, and never a number."""
+    return Report(gate=around.gate, verdict=error.verdict, exit_code=error.exit_code, policy=policy, problems=error.problems,
+                  cure=error.cure, approval=around.approval, input_changes=around.changes, notes=around.notes,
+                  metadata=around.metadata, show_queries=around.show_queries)
+
+
+def change_checks(changes: Iterable[InputChange]) -> list[Check]:
+    """One check for each kind of input change that needs an approval; without one they fail, with one they are accepted."""
+    return [Check(f"change {change.name}", "fail", f"{change.name}: {change.old} → {change.new}. This needs the same approval as a "
+                                                   f"change of the baseline.")
+            for change in changes if change.needs_approval]
+
+
+def _label_rows(labels: LabelChanges) -> list[InputChange]:
+    rows = [InputChange(f"golden queries {what}", f"{len(ids)} known to the baseline", _some(ids), needs_approval=True)
+            for what, ids in (("removed", labels.removed), ("relabelled", labels.relabelled)) if ids]
+    if labels.added:
+        rows.append(InputChange("golden queries added", "not known to the baseline, so not compared yet", _some(labels.added)))
+    return rows
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:10]) + (f" … ({len(ids)} in all)" if len(ids) > 10 else "")
+
+
+def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:
+    unknown = [i for i in policy.must_hit if i not in golden.by_id]
+    if unknown:
+        raise InvalidInput([f"must-hit query {i!r} is not in the golden set" for i in unknown],
+                           "mend `must_hit` in the configuration, or bring the query back")
+    tagged = [q.id for q in golden.queries if set(q.tags) & set(policy.must_hit_tags)]
+    return list(dict.fromkeys((*policy.must_hit, *tagged)))
+
+
+def _golden_facts(golden: GoldenSet) -> dict[str, Any]:
+    return {"golden_version": golden.version, "golden_digest": golden.digest, "gate_version": __version__}
+
+
+def _latency(candidate: Run, reference: Reference | None) -> Latency:
+    base = _quantiles(reference.run) if reference else (None, None)
+    return Latency(*base, *_quantiles(candidate))
+
+
+def _quantiles(run: Run) -> tuple[float | None, float | None]:
+    times = sorted(r.ms for r in run.rankings.values() if r.ms is not None)
+    if not times:
+        return None, None
+    return times[(len(times) - 1) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]
+
+
+def make_record(settings: Settings, evaluated: Evaluated, report: Report, provenance: Provenance, *, parent: str = "",
+                **where: Any) -> Record:
+    """The record of a run. ``where``: repository, repository_id, commit, run_id, created."""
+    from gate.settings import policy_digest, policy_facts
+
+    golden, rules = evaluated.golden, (settings.policy, settings.baseline)
+    means = {str(m): report.candidate.mean(str(m)) for m in settings.policy.all_metrics} if report.candidate else {}
+    return Record(gate=settings.gate, rankings=evaluated.run.rankings, golden_digest=golden.digest, golden_version=golden.version,
+                  labels=golden.labels, snapshot_digest=evaluated.snapshot_digest, corpus_digest=evaluated.corpus_digest,
+                  policy_digest=policy_digest(*rules), policy=policy_facts(*rules), retriever=evaluated.retriever,
+                  versions=versions(), metrics={k: v for k, v in means.items() if v is not None}, depth=settings.depth,
+                  seed=settings.policy.method.seed, parent=parent, provenance=provenance,
+                  **({"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | where))
+
+
+def versions() -> dict[str, str]:
+    """What produced the numbers."""
+    import platform
+    from importlib import metadata
+
+    found = {"gate": __version__, "python": platform.python_version()}
+    for package in ("numpy", "bm25s"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def input_metadata(settings: Settings, evaluated: Evaluated) -> dict[str, Any]:
+    """The provenance line of a report, as far as it is known without GitHub."""
+    from gate.settings import policy_digest
+
+    return {"snapshot_digest": evaluated.snapshot_digest, "corpus_digest": evaluated.corpus_digest,
+            "policy_digest": policy_digest(settings.policy, settings.baseline), "retriever": dict(evaluated.retriever),
+            "versions": versions(), "depth": settings.depth, "seed": settings.policy.method.seed}
+
+
+def corpus_change(evaluated: Evaluated, record: Record | None) -> list[InputChange]:
+    """A row when the corpus behind the snapshot is not the baseline's; a new index over the same corpus is only shown."""
+    if record is None or not record.snapshot_digest and not evaluated.snapshot_digest:
+        return []
+    if record.corpus_digest != evaluated.corpus_digest:
+        return [InputChange("corpus digest", short(record.corpus_digest), short(evaluated.corpus_digest), needs_approval=True)]
+    if record.snapshot_digest != evaluated.snapshot_digest:
+        return [InputChange("index over the same corpus", short(record.snapshot_digest), short(evaluated.snapshot_digest))]
+    return []
+
+
+def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
+    """A row for each policy setting that differs; they take effect after the merge and need an approval."""
+    return [InputChange(f"policy {key}", plain(old.get(key)), plain(new.get(key)), needs_approval=True)
+            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]

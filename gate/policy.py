@@ -1,0 +1,204 @@
+"""Comparison → verdict with reasons. Pure: every check yields {name, outcome, sentence, numbers}, the verdict is their maximum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gate import errors
+from gate.comparison import Comparison, Method, Paired
+from gate.scoring.metrics import Metric, parse_metric
+from gate.scoring.score import ScoredRun
+from gate.statistics.multiplicity import holm
+from gate.statistics.power import queries_needed
+
+# Worst last: the verdict is the maximum over all checks.
+OUTCOMES = ("pass", "inconclusive", "fail")
+RULES = ("point", "credible")
+
+DEFAULT_METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5")
+
+
+@dataclass(frozen=True)
+class Protected:
+    """A tag that may not fall by more than ``tolerance`` in the primary metric. ``point``: its mean; ``credible``: with Holm's test."""
+
+    tag: str
+    tolerance: float
+    rule: str = "point"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What counts as a real drop. Values are in units of the metrics, 0 to 1."""
+
+    primary: Metric = field(default_factory=lambda: parse_metric("ndcg@10"))
+    metrics: tuple[Metric, ...] = field(default_factory=lambda: tuple(map(parse_metric, DEFAULT_METRICS)))
+    tolerance: float = 0.02
+    unit: str = "doc"
+    inconclusive: str = "warn"
+    floors: Mapping[str, float] = field(default_factory=dict)
+    protected: tuple[Protected, ...] = ()
+    must_hit: tuple[str, ...] = ()
+    must_hit_tags: tuple[str, ...] = ()
+    max_drop: Mapping[str, float] = field(default_factory=dict)
+    max_errors: int = 0
+    method: Method = field(default_factory=Method)
+
+    @property
+    def all_metrics(self) -> tuple[Metric, ...]:
+        """Every metric that has to be computed, the primary one first, none twice."""
+        return tuple(dict.fromkeys((self.primary, *self.metrics, *map(parse_metric, (*self.floors, *self.max_drop)))))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question and its answer. ``sentence`` is what people read; ``approvable``: whether an approval may overrule a fail."""
+
+    name: str
+    outcome: str
+    sentence: str
+    numbers: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    approvable: bool = True
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict: pass | inconclusive | fail, or accepted when an approval overruled a fail."""
+
+    verdict: str
+    checks: tuple[Check, ...]
+    inconclusive: str = "warn"
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, accepted, inconclusive under warn · 1 fail · 4 inconclusive under fail."""
+        if self.verdict == "inconclusive":
+            return errors.EXIT_INCONCLUSIVE if self.inconclusive == "fail" else errors.EXIT_PASS
+        return errors.EXIT_REGRESSION if self.verdict == "fail" else errors.EXIT_PASS
+
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.outcome == "fail")
+
+
+def decide(checks: Sequence[Check], policy: Policy) -> Decision:
+    """The worst outcome of all checks is the verdict."""
+    return Decision(max((c.outcome for c in checks), key=OUTCOMES.index, default="pass"), tuple(checks), policy.inconclusive)
+
+
+def accept(decision: Decision, approver: str) -> Decision:
+    """The decision after a valid approval: a fail of approvable checks becomes ``accepted``; anything else stays as it is."""
+    if decision.verdict != "fail" or not all(check.approvable for check in decision.failed()):
+        return decision
+    approved = Check("approval", "pass", f"The change of the baseline is approved by {approver}; the failed checks are accepted.")
+    return Decision("accepted", (*decision.checks, approved), decision.inconclusive)
+
+
+def quality_checks(comparison: Comparison, candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence[str]) -> list[Check]:
+    """All checks on the numbers of a comparison, the drop first."""
+    checks = [_drop(comparison, policy)]
+    checks += absolute_checks(candidate, policy, must_hit_ids)
+    checks += _protected(comparison, policy)
+    for name, limit in policy.max_drop.items():
+        fall = -comparison.metrics[name].delta
+        outcome = "fail" if fall > limit + 1e-12 else "pass"
+        checks.append(Check(f"max-drop {name}", outcome, f"{name} {_moved(-fall)}; at most {limit:g} is allowed.",
+                            {"drop": fall, "limit": limit}))
+    return checks
+
+
+def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence[str]) -> list[Check]:
+    """Checks that need no baseline: floors and must-hit queries."""
+    checks = []
+    for name, floor in policy.floors.items():
+        value = candidate.mean(name)
+        # Unrounded against the number as written: 0.85 is not below 0.85.
+        low = value is None or value < floor - 1e-12
+        shown = "undefined" if value is None else f"{value:.6g}"
+        checks.append(Check(f"floor {name}", "fail" if low else "pass",
+                            f"{name} is {shown}, {'below' if low else 'not below'} its floor {floor:g}.",
+                            {"value": value, "floor": floor}))
+    if must_hit_ids:
+        k = policy.primary.k
+        missed = [i for i in must_hit_ids if not _is_hit(candidate, i, k)]
+        where = f"in the top {k}" if k else "at all"
+        sentence = (f"Must-hit queries without a relevant document {where}: {', '.join(missed[:20])}"
+                    f"{' …' if len(missed) > 20 else ''}." if missed
+                    else f"All {len(must_hit_ids)} must-hit queries found a relevant document {where}.")
+        checks.append(Check("must-hit", "fail" if missed else "pass", sentence, {"missed": len(missed), "n": len(must_hit_ids)}))
+    return checks
+
+
+def _is_hit(candidate: ScoredRun, query_id: str, k: int | None) -> bool:
+    score = candidate.queries.get(query_id)
+    return score is not None and score.first_rank is not None and (k is None or score.first_rank <= k)
+
+
+def _moved(delta: float) -> str:
+    return "did not move" if abs(delta) < 5e-13 else f"{'rose' if delta > 0 else 'fell'} by {_digits(abs(delta))}"
+
+
+def _digits(value: float) -> str:
+    """Three decimals, more where three would show nothing."""
+    return f"{value:.3f}" if value >= 0.0005 else f"{value:.2g}"
+
+
+def _drop(comparison: Comparison, policy: Policy) -> Check:
+    name, main, delta = str(policy.primary), comparison.main, policy.tolerance
+    numbers: dict[str, float | int | str | None] = {"delta": main.delta, "tolerance": delta, "n": main.n, "changed": main.changed}
+    if comparison.identical:
+        return Check("drop", "pass", "All rankings are identical to the baseline's; there is nothing to test.", numbers)
+    if main.ci is None:
+        return Check("drop", "inconclusive", f"Only {main.n} query can be paired; that decides nothing.", numbers)
+    lo, hi = main.ci.lo, main.ci.hi
+    numbers |= {"ci_lo": lo, "ci_hi": hi, "p_value": main.p_value}
+    span = f"{policy.method.confidence:.0%} interval {lo:+.3f} to {hi:+.3f}"
+    few = " Fewer than 5 queries changed, which can never be significant." if 0 < main.changed < 5 else ""
+    if main.changed == 0:
+        return Check("drop", "pass", f"No query's {name} changed, though some rankings did ({span}).", numbers)
+    if main.delta <= -delta and hi < 0:
+        return Check("drop", "fail", f"{name} {_moved(main.delta)} ({span}), a credible drop of at least {delta:g}.", numbers)
+    if lo > -delta:
+        return Check("drop", "pass", f"{name} {_moved(main.delta)} ({span}); a drop of {delta:g} is ruled out.{few}", numbers)
+    need = queries_needed(main.n, main.delta, lo, hi, delta)
+    numbers["queries_needed"] = need
+    cost = f" About {need} queries like these would settle it; there are {main.n}." if need else ""
+    return Check("drop", "inconclusive", f"{name} {_moved(main.delta)} ({span}); a drop of {delta:g} can be neither shown nor ruled out."
+                                         f"{few}{cost}", numbers)
+
+
+def _protected(comparison: Comparison, policy: Policy) -> list[Check]:
+    name = str(policy.primary)
+    credible = [p for p in policy.protected if p.rule == "credible" and p.tag in comparison.tags]
+    adjusted = dict(zip((p.tag for p in credible), holm([comparison.tags[p.tag][name].p_value or 1.0 for p in credible]), strict=True))
+    checks = []
+    for rule in policy.protected:
+        stratum = comparison.tags.get(rule.tag, {}).get(name)
+        if stratum is None:
+            checks.append(Check(f"protected {rule.tag}", "fail",
+                                f"No paired query has the protected tag {rule.tag}, so nothing guards it.", {"n": 0}))
+        else:
+            checks.append(_protected_tag(rule, stratum, name, adjusted.get(rule.tag), policy))
+    return checks
+
+
+def _protected_tag(rule: Protected, stratum: Paired, name: str, p_holm: float | None, policy: Policy) -> Check:
+    fell = stratum.delta < -rule.tolerance - 1e-12
+    numbers: dict[str, float | int | str | None] = {"delta": stratum.delta, "tolerance": rule.tolerance, "n": stratum.n,
+                                                    "rule": rule.rule}
+    if rule.rule == "credible":
+        numbers["p_holm"] = p_holm
+        fell = fell and p_holm is not None and p_holm < 1.0 - policy.method.confidence
+    limit = f"more than its tolerance {rule.tolerance:g}" if fell else f"tolerance {rule.tolerance:g}"
+    return Check(f"protected {rule.tag}", "fail" if fell else "pass",
+                 f"Protected tag {rule.tag} (n={stratum.n}): {name} {_moved(stratum.delta)}, {limit}.", numbers)
+
+
+def validity_problems(scored: ScoredRun, side: str) -> list[str]:
+    """Why a golden set and a run do not belong together; empty when they do."""
+    answered = sum(not score.missing for score in scored.queries.values())
+    if scored.queries and not answered:
+        return [f"{side}: 0 of {len(scored.queries)} golden queries overlap with the run; are these the same query ids?"]
+    if not scored.queries and not scored.excluded.errored:
+        return [f"{side}: no query of the golden set has a relevant document, so there is nothing to measure"]
+    return []

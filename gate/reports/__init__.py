@@ -1,0 +1,1 @@
+"""Everything that people and programs read, from one Report object."""

@@ -1,0 +1,87 @@
+"""The one object that every report is made from. Plain values, no rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gate.baseline.approval import Eligibility
+from gate.comparison import Comparison
+from gate.golden.model import GoldenSet
+from gate.policy import Check, Policy
+from gate.runs import Run
+from gate.scoring.score import ScoredRun
+
+VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
+
+
+@dataclass(frozen=True)
+class InputChange:
+    """One setting, label or digest that this change alters; ``needs_approval`` as DESIGN §6 demands."""
+
+    name: str
+    old: str
+    new: str
+    needs_approval: bool = False
+
+
+@dataclass(frozen=True)
+class BaselineInfo:
+    """The baseline that was compared with. ``age_days``: since its record was made; ``expires_in_days``: None when it never expires."""
+
+    digest: str = ""
+    commit: str = ""
+    created: str = ""
+    provenance: str = ""
+    url: str = ""
+    age_days: float | None = None
+    expires_in_days: float | None = None
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Milliseconds a query; None where the run has no times."""
+
+    baseline_p50: float | None = None
+    baseline_p95: float | None = None
+    candidate_p50: float | None = None
+    candidate_p95: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Candidate p50 / baseline p50."""
+        return self.candidate_p50 / self.baseline_p50 if self.candidate_p50 is not None and self.baseline_p50 else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Verdict, reasons and everything needed to show them.
+
+    ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared. ``notes`` are short
+    sentences for the reader (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
+    golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed.
+    ``titles``: document id → title, where the snapshot has them.
+    """
+
+    gate: str
+    verdict: str
+    exit_code: int
+    policy: Policy
+    checks: tuple[Check, ...] = ()
+    comparison: Comparison | None = None
+    candidate: ScoredRun | None = None
+    baseline: ScoredRun | None = None
+    golden: GoldenSet | None = None
+    candidate_run: Run | None = None
+    baseline_run: Run | None = None
+    problems: tuple[str, ...] = ()
+    cure: str = ""
+    approval: Eligibility | None = None
+    input_changes: tuple[InputChange, ...] = ()
+    baseline_info: BaselineInfo | None = None
+    latency: Latency = field(default_factory=Latency)
+    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    show_queries: bool = True

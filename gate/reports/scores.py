@@ -1,0 +1,47 @@
+"""Scores of one run, for ``evaluate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gate.golden.model import GoldenSet
+from gate.scoring.score import ScoredRun
+
+
+def scores_json(golden: GoldenSet, scored: ScoredRun) -> dict[str, Any]:
+    """Plain values: means, n, what was excluded, means per tag, values per query. Unrounded."""
+    names = [str(m) for m in scored.metrics]
+    tags = _by_tag(golden, scored)
+    return {"schema": 1, "metrics": {name: scored.mean(name) for name in names}, "n": len(scored.queries),
+            "excluded": {"undefined": list(scored.excluded.undefined), "missing": list(scored.excluded.missing),
+                         "errored": list(scored.excluded.errored), "extra": list(scored.excluded.extra),
+                         "unanswerable": list(scored.unanswerable)},
+            "tags": {tag: {"n": len(ids), "metrics": {name: scored.mean(name, ids) for name in names}} for tag, ids in tags.items()},
+            "queries": {i: dict(score.values) for i, score in scored.queries.items()}}
+
+
+def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
+    """The same for a terminal, without the queries."""
+    names = [str(m) for m in scored.metrics]
+    rows = [("", "n", *names), ("all", len(scored.queries), *(scored.mean(n) for n in names))]
+    rows += [(tag, len(ids), *(scored.mean(n, ids) for n in names)) for tag, ids in _by_tag(golden, scored).items()]
+    table = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+             for row in table]
+    out = scored.excluded
+    lines += [f"{len(ids)} {what}: {', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"
+              for what, ids in (("without a relevant document, left out", out.undefined), ("missing from the run, scored 0", out.missing),
+                                ("failed in the retriever, left out", out.errored), ("in the run but not in the golden set", out.extra))
+              if ids]
+    if scored.unanswerable:
+        lines.append(f"{len(scored.unanswerable)} unanswerable queries, kept apart")
+    return "\n".join(lines) + "\n"
+
+
+def _by_tag(golden: GoldenSet, scored: ScoredRun) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for i in scored.queries:
+        for tag in golden.by_id[i].tags:
+            found.setdefault(tag, []).append(i)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))

@@ -1,0 +1,1 @@
+"""Metrics of one run. Pure: no files, no clock, no randomness."""

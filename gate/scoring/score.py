@@ -1,0 +1,86 @@
+"""Scores of one run over one golden set, with everything that was left out counted and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gate.golden.model import GoldenSet, Query
+from gate.runs import Ranking, Run
+from gate.scoring.metrics import Metric
+from gate.scoring.units import credits_of, gold_of, ranked_units
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScore:
+    """One scored query: metric name → value, and the rank (from 1) of its first gold unit, None when none came back."""
+
+    values: Mapping[str, float]
+    first_rank: int | None
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """Query ids that no mean contains, or that need a word, each a different thing.
+
+    ``undefined``: no gold unit of positive grade. ``missing``: the run has no line for the query; it scores 0. ``errored``: the retriever
+    failed on it; it has no score at all. ``extra``: in the run, not in the golden set.
+    """
+
+    undefined: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    errored: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """``queries``: id → score for every answerable, defined, not errored query. ``unanswerable``: id → top score (None without scores)."""
+
+    metrics: tuple[Metric, ...]
+    queries: Mapping[str, QueryScore]
+    excluded: Excluded
+    unanswerable: Mapping[str, float | None]
+    duplicates: int = 0
+    shallow: tuple[str, ...] = ()
+
+    def mean(self, metric: str, ids: Sequence[str] | None = None) -> float | None:
+        """Mean over unrounded values of all scored queries, or of ``ids``; None over nothing."""
+        values = [self.queries[i].values[metric] for i in (self.queries if ids is None else ids)]
+        return sum(values) / len(values) if values else None
+
+
+_NOTHING = Ranking([])
+
+
+def score_query(query: Query, ranking: Ranking, metrics: Sequence[Metric], unit: str) -> QueryScore:
+    """Score one ranking; the query must have at least one gold unit."""
+    gold = gold_of(query)
+    credits = credits_of(query, ranked_units(ranking, unit))
+    return QueryScore({str(metric): metric(credits, gold) for metric in metrics}, credits[0][0] if credits else None)
+
+
+def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str = "doc") -> ScoredRun:
+    """Score every query of the golden set."""
+    queries: dict[str, QueryScore] = {}
+    unanswerable: dict[str, float | None] = {}
+    undefined, missing, errored = [], [], []
+    duplicates = 0
+    for query in golden.queries:
+        ranking = run.rankings.get(query.id)
+        if ranking is not None and ranking.error:
+            errored.append(query.id)
+        elif not query.answerable:
+            unanswerable[query.id] = ranking.scores[0] if ranking and ranking.scores else None
+        elif not any(grade > 0 for grade in query.gains.values()):
+            undefined.append(query.id)
+        elif ranking is None:
+            missing.append(query.id)
+            queries[query.id] = QueryScore(score_query(query, _NOTHING, metrics, unit).values, None, missing=True)
+        else:
+            duplicates += len(set(ranking.docs)) < len(ranking.docs)
+            queries[query.id] = score_query(query, ranking, metrics, unit)
+    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable, duplicates=duplicates,
+                     excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
+                                       tuple(i for i in run.rankings if i not in golden.by_id)))

@@ -1,0 +1,236 @@
+"""Config file and inputs → one frozen Settings. All errors at once, each naming its line or input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate import jsonio
+from gate.comparison import Method
+from gate.errors import InvalidInput
+from gate.fields import Section
+from gate.policy import DEFAULT_METRICS, RULES, Policy, Protected
+from gate.scoring.metrics import Metric, UnknownMetric, parse_metric
+from gate.scoring.units import UNITS
+from gate.statistics.bootstrap import METHODS
+from gate.yamlio import Document, load_yaml, parse_yaml
+
+DEFAULT_CONFIG = "retrieval-gate.yml"
+COMMENTS = ("always", "on-change", "never")
+_GATE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a retriever may use. Seconds, MiB."""
+
+    query_seconds: float = 30.0
+    run_seconds: float = 1800.0
+    start_seconds: float = 120.0
+    memory_mb: int = 8192
+
+
+@dataclass(frozen=True)
+class RetrieverSettings:
+    """``kind`` and what that kind needs: ``function`` and ``path`` (python), ``file`` (run), ``k1``/``b`` are the snapshot's."""
+
+    kind: str
+    function: str = ""
+    path: Path = Path()
+    file: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class SnapshotSettings:
+    """Where the frozen index is and which digest it must have."""
+
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class BaselineSettings:
+    """How the baseline is named and who may move it. Part of what is taken from the base branch."""
+
+    label: str = "baseline-update"
+    artifact: str = "retrieval-gate-baseline"
+    workflow: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One gate. Paths are absolute or relative to the working directory; ``source`` is the config file."""
+
+    source: Path
+    gate: str
+    golden: Path
+    retriever: RetrieverSettings
+    snapshot: SnapshotSettings | None = None
+    depth: int = 20
+    policy: Policy = field(default_factory=Policy)
+    baseline: BaselineSettings = field(default_factory=BaselineSettings)
+    comment: str = "always"
+    show_queries: bool = True
+
+
+def policy_facts(policy: Policy, baseline: BaselineSettings) -> dict[str, Any]:
+    """Everything that decides a verdict or who may overrule it, as plain values: what a record digests and a comment shows as old → new."""
+    m = policy.method
+    return {"primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
+            "unit": policy.unit, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
+            "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
+            "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
+            "max_errors": policy.max_errors, "confidence": m.confidence, "bootstrap": m.bootstrap, "resamples": m.resamples,
+            "seed": m.seed, "label": baseline.label}
+
+
+def policy_digest(policy: Policy, baseline: BaselineSettings) -> str:
+    """Digest of :func:`policy_facts`."""
+    return jsonio.digest(policy_facts(policy, baseline))
+
+
+def _metric(section: Section, key: str, name: str) -> Metric | None:
+    try:
+        return parse_metric(name)
+    except UnknownMetric as fault:
+        section.problem(key, str(fault))
+        return None
+
+
+def _limits_by_metric(section: Section, key: str) -> dict[str, float]:
+    found = {}
+    for name, value in section.mapping(key).items():
+        metric = _metric(section, f"{key}.{name}", name)
+        number = section.checked_number(f"{key}.{name}", value, 0.0, 1.0)
+        if metric is not None and number is not None:
+            found[str(metric)] = number
+    return found
+
+
+def _protected(section: Section, tolerance: float) -> tuple[Protected, ...]:
+    """``protected: [tag, …]`` or ``{tag: tolerance}`` or ``{tag: {tolerance, rule}}``."""
+    raw = section.raw("protected")
+    if isinstance(raw, list):
+        return tuple(Protected(tag, tolerance) for tag in section.strings("protected"))
+    found = []
+    for tag, value in section.mapping("protected").items():
+        if isinstance(value, dict):
+            inner = section.section(f"protected.{tag}", value)
+            found.append(Protected(tag, inner.number("tolerance", tolerance, 0.0, 1.0), inner.choice("rule", RULES, "point")))
+            inner.done()
+        else:
+            number = section.checked_number(f"protected.{tag}", value, 0.0, 1.0)
+            found.append(Protected(tag, tolerance if number is None else number))
+    return tuple(found)
+
+
+def _policy(section: Section) -> Policy:
+    tolerance = section.number("tolerance", 0.02, 0.0, 1.0)
+    metrics = [_metric(section, "metrics", name) for name in section.strings("metrics", DEFAULT_METRICS)]
+    policy = Policy(
+        primary=_metric(section, "primary", section.text("primary", "ndcg@10")) or parse_metric("ndcg@10"),
+        metrics=tuple(m for m in metrics if m is not None), tolerance=tolerance, unit=section.choice("unit", UNITS, "doc"),
+        inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
+        protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
+        must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),
+        max_errors=section.integer("max_errors", 0, 0, 10**9),
+        method=Method(section.number("confidence", 0.95, 0.5, 0.9999), section.choice("bootstrap", METHODS, "exact"),
+                      section.integer("resamples", 10_000, 100, 1_000_000), section.integer("seed", 0, 0, 2**63 - 1)))
+    section.done()
+    return policy
+
+
+class _Paths:
+    """Resolves paths of the config against its directory and, when a root is given, keeps them inside it, links included."""
+
+    def __init__(self, base: Path, root: Path | None) -> None:
+        self.base, self.root = base, root.resolve() if root else None
+
+    def take(self, section: Section, key: str, text: str) -> Path:
+        path = self.base / text
+        if self.root is not None and not path.resolve().is_relative_to(self.root):
+            section.problem(key, f"path {text!r} leads out of the repository")
+        return path
+
+
+def _retriever(section: Section, paths: _Paths, kinds: tuple[str, ...]) -> RetrieverSettings:
+    kind = section.choice("kind", kinds, "", required=True)
+    inner = section.section("limits", section.mapping("limits"))
+    limits = Limits(inner.number("query_seconds", 30.0, 0.01, 86_400), inner.number("run_seconds", 1800.0, 0.01, 21_600),
+                    inner.number("start_seconds", 120.0, 0.01, 21_600), inner.integer("memory_mb", 8192, 64, 1_048_576))
+    inner.done()
+    function, file, path = section.text("function", ""), section.text("file", ""), section.text("path", ".")
+    if kind == "python" and not _FUNCTION.match(function):
+        section.problem("function", "`function` must be given as module:function, for instance search.retriever:retrieve")
+    if kind == "run" and not file:
+        section.problem("file", "`file` must name the run file that an earlier step wrote")
+    section.done()
+    return RetrieverSettings(kind, function, paths.take(section, "path", path),
+                             paths.take(section, "file", file) if file else None, limits)
+
+
+def _snapshot(section: Section, paths: _Paths) -> SnapshotSettings:
+    digest = section.text("digest", "")
+    if not _DIGEST.match(digest):
+        section.problem("digest", "`digest` must be the snapshot's tree digest, sha256: and 64 hex digits "
+                                  "(`retrieval-gate snapshot show DIR` prints it)")
+    found = SnapshotSettings(paths.take(section, "path", section.text("path", "", required=True)), digest)
+    section.done()
+    return found
+
+
+def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str]) -> Settings:
+    from gate.retrievers import KINDS, NEEDS_SNAPSHOT
+
+    problems: list[str] = []
+    top = Section(document, "", document.value, problems)
+    paths = _Paths(source.parent, root)
+    gate = top.text("gate", "default")
+    if not _GATE_ID.match(gate):
+        top.problem("gate", f"gate id {gate[:60]!r} must be lower-case letters, digits and hyphens, at most 40")
+    retriever = _retriever(top.section("retriever", top.mapping("retriever", required=True)), paths, KINDS)
+    pin = _snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
+    if retriever.kind in NEEDS_SNAPSHOT and pin is None:
+        top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path and digest")
+    store = top.section("baseline", top.mapping("baseline"))
+    baseline = BaselineSettings(store.text("label", "baseline-update"), store.text("artifact", "retrieval-gate-baseline"),
+                                store.text("workflow", ""))
+    store.done()
+    settings = Settings(
+        source=source, gate=gate, golden=paths.take(top, "golden", top.text("golden", "", required=True)), retriever=retriever,
+        snapshot=pin, depth=top.integer("depth", 20, 1, 10_000), policy=_policy(top.section("policy", top.mapping("policy"))),
+        baseline=baseline, comment=overrides.get("comment") or top.choice("comment", COMMENTS, "always"),
+        show_queries=top.boolean("show_queries", True))
+    top.raw("comment")
+    top.done()
+    deepest = max((m.k or 0 for m in settings.policy.all_metrics), default=0)
+    if deepest > settings.depth:
+        top.problem("depth", f"depth {settings.depth} is too shallow for a metric with cutoff {deepest}")
+    if settings.comment not in COMMENTS:
+        problems.append(f"input `comment`: {settings.comment!r} must be one of {', '.join(COMMENTS)}")
+    if problems:
+        raise InvalidInput(problems, "mend the configuration; every setting is described in README, «Settings»")
+    return settings
+
+
+def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None) -> Settings:
+    """Read a config file. ``root``: the directory no path may leave. ``overrides``: values of action inputs."""
+    path = Path(path)
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such configuration file",
+                           f"write one (README, «Settings») or name it with the input `config` / the option --config; "
+                           f"the default is {DEFAULT_CONFIG}")
+    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+        raise InvalidInput(f"input `config`: {path} leads out of the repository")
+    return _build(load_yaml(path), path, root, overrides or {})
+
+
+def parse_settings(data: bytes, path: str | Path, name: str) -> Settings:
+    """The same from bytes (the base branch's version), as if they were at ``path``; ``name`` is used in errors."""
+    return _build(parse_yaml(data, name), Path(path), None, {})

@@ -1,0 +1,1 @@
+"""The frozen index: manifest, building, verification."""
