@@ -87,6 +87,8 @@ class _Builder:
             raise InvalidInput(f"{self.name}:{line}: too large or nested too deeply for a configuration")
         if path:
             self.lines.setdefault(path, line)
+        if not isinstance(node, self.yaml.ScalarNode) and node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
+            self.problems.append(f"{self.name}:{line}: tag {node.tag} is not accepted")
         if isinstance(node, self.yaml.MappingNode):
             return self._mapping(node, path, depth)
         if isinstance(node, self.yaml.SequenceNode):

@@ -106,7 +106,9 @@ def _change(path: str, was: bytes | None, now: bytes | None) -> FileChange:
     status = "added" if was is None else "removed" if now is None else "modified"
     try:
         lines = list(
-            difflib.unified_diff((was or b"").decode().splitlines(), (now or b"").decode().splitlines(), lineterm="", n=3)
+            difflib.unified_diff(
+                (was or b"").decode().splitlines(), (now or b"").decode().splitlines(), lineterm="", n=3
+            )
         )[2:]
     except UnicodeDecodeError:
         # Binary files are listed without a patch and with zero counts.

@@ -54,7 +54,8 @@ class Answer:
 
 @dataclass
 class Page:
-    """A list answer; only the wanted page is rendered. `wrap` is the key for lists that come as {total_count, <wrap>: […]}."""
+    """A list answer; only the wanted page is rendered. `wrap` is the key for lists that come as {total_count, <wrap>:
+    […]}."""
 
     items: Sequence[Any]
     render: Callable[[Any], Any]
@@ -62,6 +63,7 @@ class Page:
     extra: dict[str, Any] = field(default_factory=dict)
     counted: bool = True  # whether a wrapped list says total_count
     default_size: int = 30
+    cursor: bool = False  # pages by `after`, not by number
 
 
 class Refused(Exception):
@@ -70,7 +72,12 @@ class Refused(Exception):
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> None:
         super().__init__(message)
         self.status, self.headers = status, headers or {}
-        self.json = {"message": message, "documentation_url": "https://docs.github.com/rest", "status": str(status), **more}
+        self.json = {
+            "message": message,
+            "documentation_url": "https://docs.github.com/rest",
+            "status": str(status),
+            **more,
+        }
         if "errors" in more:
             # The description of a 422 has no `status`.
             del self.json["status"]

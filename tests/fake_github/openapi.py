@@ -18,17 +18,14 @@ from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import best_match
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 SUBSET = Path(__file__).parent.parent / "data" / "github" / "openapi_subset.json.gz"
 METHODS = ("get", "put", "post", "patch", "delete")
 CLOSED, OPEN = "urn:github:closed", "urn:github:open"
 
-formats = FormatChecker(formats=())
 
-
-@formats.checks("date-time")
 def _is_date_time(value: object) -> bool:
     if not isinstance(value, str):
         return True
@@ -38,9 +35,13 @@ def _is_date_time(value: object) -> bool:
         return False
 
 
-@formats.checks("uri")
 def _is_uri(value: object) -> bool:
     return not isinstance(value, str) or bool(urlsplit(value).scheme)
+
+
+formats = FormatChecker(formats=())
+formats.checks("date-time")(_is_date_time)
+formats.checks("uri")(_is_uri)
 
 
 def convert(schema: Any, closed: bool = True) -> Any:
@@ -77,14 +78,19 @@ def convert(schema: Any, closed: bool = True) -> Any:
     return out
 
 
-# Where github.com itself answers otherwise than its description says.
-DEPARTURES = (
-    # A deleted fork: `head.repo` is null on pull requests, although the description always wants a repository.
-    ("pull-request", ("head", "repo")),
-    ("pull-request-simple", ("head", "repo")),
-    # A label without description shows null, as the full pull request allows and the short form does not.
-    ("pull-request-simple", ("labels", "description")),
-)
+def amend(schemas: dict[str, Any]) -> None:
+    """The places where github.com answers otherwise than this version of its description says."""
+    for name in ("pull-request", "pull-request-simple"):
+        # A deleted fork: `head.repo` is null, although a repository is always wanted.
+        head = schemas[name]["properties"]["head"]["properties"]
+        head["repo"] = {"anyOf": [head["repo"]], "nullable": True}
+    # A label without description shows null, as the full pull request allows and its short form does not.
+    schemas["pull-request-simple"]["properties"]["labels"]["items"]["properties"]["description"]["nullable"] = True
+    # Labels can be archived since; later descriptions, and the clients generated from them, want both fields.
+    in_pulls = [schemas[name]["properties"]["labels"]["items"] for name in ("pull-request", "pull-request-simple")]
+    for label in (schemas["label"], *in_pulls):
+        label["properties"]["archived_at"] = {"type": "string", "format": "date-time", "nullable": True}
+        label["properties"]["archived_by"] = {"$ref": "#/components/schemas/nullable-simple-user"}
 
 
 class Operation:
@@ -150,12 +156,7 @@ class Operation:
 class OpenApi:
     def __init__(self, path: Path = SUBSET) -> None:
         document = json.loads(gzip.decompress(path.read_bytes()))
-        for name, (outer, inner) in DEPARTURES:
-            part = document["components"]["schemas"][name]["properties"][outer]
-            part = part.get("items", part)
-            part["properties"][inner] = {"allOf": [part["properties"][inner]], "nullable": True}
-            if inner == "description":
-                part["properties"][inner] = {"type": "string", "nullable": True}
+        amend(document["components"]["schemas"])
         self.document = document
         operations = [
             Operation(self, method.upper(), template, item[method])
@@ -171,7 +172,7 @@ class OpenApi:
         registry: Registry[Any] = Registry()
         for address, closed in ((CLOSED, True), (OPEN, False)):
             schemas = {name: convert(part, closed) for name, part in self.document["components"]["schemas"].items()}
-            root = Resource(contents={"components": {"schemas": schemas}}, specification=DRAFT202012)
+            root = DRAFT202012.create_resource({"components": {"schemas": schemas}})
             registry = registry.with_resource(address, root)
         return registry
 
@@ -186,7 +187,9 @@ class OpenApi:
     def problems(self, schema: dict[str, Any], value: Any) -> list[str]:
         key = json.dumps(schema, sort_keys=True)
         if key not in self._validators:
-            self._validators[key] = Draft202012Validator(convert(schema), registry=self._registry, format_checker=formats)
+            self._validators[key] = Draft202012Validator(
+                convert(schema), registry=self._registry, format_checker=formats
+            )
         validator = self._validators[key]
         if validator.is_valid(value):
             return []

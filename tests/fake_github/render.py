@@ -14,20 +14,25 @@ Json = dict[str, Any]
 # Suffixes of the API links that a repository carries; the templates in braces are part of the answer.
 REPO_LINKS = {
     "archive": "/{archive_format}{/ref}", "assignees": "/assignees{/user}", "blobs": "/git/blobs{/sha}",
-    "branches": "/branches{/branch}", "collaborators": "/collaborators{/collaborator}", "comments": "/comments{/number}",
+    "branches": "/branches{/branch}", "collaborators": "/collaborators{/collaborator}",
+    "comments": "/comments{/number}",
     "commits": "/commits{/sha}", "compare": "/compare/{base}...{head}", "contents": "/contents/{+path}",
     "contributors": "/contributors", "deployments": "/deployments", "downloads": "/downloads", "events": "/events",
-    "forks": "/forks", "git_commits": "/git/commits{/sha}", "git_refs": "/git/refs{/sha}", "git_tags": "/git/tags{/sha}",
+    "forks": "/forks", "git_commits": "/git/commits{/sha}", "git_refs": "/git/refs{/sha}",
+    "git_tags": "/git/tags{/sha}",
     "hooks": "/hooks", "issue_comment": "/issues/comments{/number}", "issue_events": "/issues/events{/number}",
     "issues": "/issues{/number}", "keys": "/keys{/key_id}", "labels": "/labels{/name}", "languages": "/languages",
-    "merges": "/merges", "milestones": "/milestones{/number}", "notifications": "/notifications{?since,all,participating}",
-    "pulls": "/pulls{/number}", "releases": "/releases{/id}", "stargazers": "/stargazers", "statuses": "/statuses/{sha}",
+    "merges": "/merges", "milestones": "/milestones{/number}",
+    "notifications": "/notifications{?since,all,participating}",
+    "pulls": "/pulls{/number}", "releases": "/releases{/id}", "stargazers": "/stargazers",
+    "statuses": "/statuses/{sha}",
     "subscribers": "/subscribers", "subscription": "/subscription", "tags": "/tags", "teams": "/teams",
     "trees": "/git/trees{/sha}",
 }  # fmt: skip
 USER_LINKS = {
     "followers": "/followers", "following": "/following{/other_user}", "gists": "/gists{/gist_id}",
-    "starred": "/starred{/owner}{/repo}", "subscriptions": "/subscriptions", "organizations": "/orgs", "repos": "/repos",
+    "starred": "/starred{/owner}{/repo}", "subscriptions": "/subscriptions", "organizations": "/orgs",
+    "repos": "/repos",
     "events": "/events{/privacy}", "received_events": "/received_events",
 }  # fmt: skip
 
@@ -157,6 +162,8 @@ def label(item: Label, repo: Repo, urls: Urls) -> Json:
         "color": item.color,
         "default": False,
         "description": item.description,
+        "archived_at": None,
+        "archived_by": None,
     }
 
 

@@ -6,7 +6,7 @@ from . import render
 from .graph import diff, merge_base
 from .http_types import Urls, iso, iso_or_none
 from .render import Json, node_id, repo_url, user
-from .state import Comment, Commit, IssueEvent, PullRequest, Repo, Review, User
+from .state import Comment, Commit, IssueEvent, Label, PullRequest, Repo, Review, User
 from .world_actions import ActionVerbs
 
 
@@ -39,7 +39,8 @@ def pull_simple(world: ActionVerbs, pr: PullRequest, urls: Urls) -> Json:
     own, issue = f"{api}/pulls/{pr.number}", f"{api}/issues/{pr.number}"
     html = f"{urls.html}/{repo.full_name}/pull/{pr.number}"
     links = {
-        "self": own, "html": html, "issue": issue, "comments": f"{issue}/comments", "review_comments": f"{own}/comments",
+        "self": own, "html": html, "issue": issue, "comments": f"{issue}/comments",
+        "review_comments": f"{own}/comments",
         "review_comment": f"{api}/pulls/comments{{/number}}", "commits": f"{own}/commits",
         "statuses": f"{api}/statuses/{pr.head_sha}",
     }  # fmt: skip
@@ -51,7 +52,9 @@ def pull_simple(world: ActionVerbs, pr: PullRequest, urls: Urls) -> Json:
         "diff_url": f"{html}.diff",
         "patch_url": f"{html}.patch",
         "issue_url": issue,
-        **{f"{key}_url": links[key] for key in ("commits", "review_comments", "review_comment", "comments", "statuses")},
+        **{
+            f"{key}_url": links[key] for key in ("commits", "review_comments", "review_comment", "comments", "statuses")
+        },
         "number": pr.number,
         "state": pr.state,
         "locked": pr.locked,
@@ -66,7 +69,8 @@ def pull_simple(world: ActionVerbs, pr: PullRequest, urls: Urls) -> Json:
         "closed_at": iso_or_none(pr.closed_at),
         "merged_at": iso_or_none(pr.merged_at),
         # While open this is the test merge; after the merge it is what landed.
-        "merge_commit_sha": pr.merge_commit_sha or (world.test_merge(pr) if pr.state == "open" and pr.mergeable else None),
+        "merge_commit_sha": pr.merge_commit_sha
+        or (world.test_merge(pr) if pr.state == "open" and pr.mergeable else None),
         "assignee": None,
         "assignees": [],
         "requested_reviewers": [],
@@ -117,6 +121,10 @@ def pull_minimal(pr: PullRequest, urls: Urls) -> Json:
     }
 
 
+def _issue_label(item: Label, repo: Repo, urls: Urls) -> Json:
+    return {key: value for key, value in render.label(item, repo, urls).items() if not key.startswith("archived")}
+
+
 def issue(pr: PullRequest, urls: Urls) -> Json:
     api = f"{repo_url(pr.repo, urls)}/issues/{pr.number}"
     html = f"{urls.html}/{pr.repo.full_name}/pull/{pr.number}"
@@ -136,7 +144,7 @@ def issue(pr: PullRequest, urls: Urls) -> Json:
         "title": pr.title,
         "body": pr.body,
         "user": user(pr.author, urls),
-        "labels": [render.label(item, pr.repo, urls) for item in pr.labels],
+        "labels": [_issue_label(item, pr.repo, urls) for item in pr.labels],
         "assignee": None,
         "assignees": [],
         "milestone": None,

@@ -36,7 +36,9 @@ ISSUES_READ: tuple[Need, ...] = (("issues", "read"), ("pull_requests", "read"))
 ISSUES_WRITE: tuple[Need, ...] = (("issues", "write"), ("pull_requests", "write"))
 
 
-def route(method: str, template: str, needs: tuple[Need, ...] = (), anonymous: bool = True) -> Callable[[Handler], Handler]:
+def route(
+    method: str, template: str, needs: tuple[Need, ...] = (), anonymous: bool = True
+) -> Callable[[Handler], Handler]:
     def register(handler: Handler) -> Handler:
         ROUTES[method, template] = Route(handler, needs, anonymous and method == "GET")
         return handler

@@ -73,7 +73,7 @@ def delete_ref(fake: FakeGitHub, request: Request) -> Answer:
     return Answer(204)
 
 
-# -- statuses ------------------------------------------------------------------------------------------------------------
+# -- statuses ------------------------------------------------------------------------------------------------
 
 
 @route("POST", R + "/statuses/{sha}", STATUSES_WRITE)
@@ -108,7 +108,7 @@ def combined_status(fake: FakeGitHub, request: Request) -> Page:
     return Page(latest, lambda item: item, wrap="statuses", extra=more)
 
 
-# -- check runs ----------------------------------------------------------------------------------------------------------
+# -- check runs ----------------------------------------------------------------------------------------------
 
 
 def _check(fake: FakeGitHub, request: Request) -> dict[str, Any]:
@@ -141,12 +141,19 @@ def post_check(fake: FakeGitHub, request: Request) -> Answer:
     number = fake.ids("check")
     api = f"{render.repo_url(repo, request.links)}/check-runs/{number}"
     html = f"{request.links.html}/{repo.full_name}/runs/{number}"
-    output = {"title": None, "summary": None, "text": None, "annotations_count": 0, "annotations_url": f"{api}/annotations"}
+    output = {
+        "title": None,
+        "summary": None,
+        "text": None,
+        "annotations_count": 0,
+        "annotations_url": f"{api}/annotations",
+    }
     made: dict[str, Any] = {
         "id": number, "node_id": render.node_id("CheckRun", number), "head_sha": wanted["head_sha"], "external_id": "",
         "url": api, "html_url": html, "details_url": html, "status": "queued", "conclusion": None,
         "started_at": iso(fake.clock.tick()), "completed_at": None, "output": output, "name": wanted["name"],
-        "check_suite": {"id": fake.ids("suite")}, "app": render.app(request.token.app, request.links), "pull_requests": [],
+        "check_suite": {"id": fake.ids("suite")}, "app": render.app(request.token.app, request.links),
+        "pull_requests": [],
     }  # fmt: skip
     fake.checks[number] = (repo, made)
     _merge_check(fake, made, wanted)

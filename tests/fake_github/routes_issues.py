@@ -107,9 +107,9 @@ def _may_edit(fake: FakeGitHub, request: Request, comment: Comment) -> None:
     """A job token with write may edit anybody's comment; a person only their own, unless they have write."""
     token = request.token
     assert token is not None
-    if token.app is None and token.identity is not comment.author:
-        if fake.role(comment.pr.repo, token.identity)[0] not in ("admin", "maintain", "write"):
-            raise Refused(403, "Must have admin rights to Repository.")
+    stranger = token.app is None and token.identity is not comment.author
+    if stranger and fake.role(comment.pr.repo, token.identity)[0] not in ("admin", "maintain", "write"):
+        raise Refused(403, "Must have admin rights to Repository.")
 
 
 # -- reactions ---------------------------------------------------------------------------------------------------------
@@ -118,7 +118,13 @@ def _may_edit(fake: FakeGitHub, request: Request, comment: Comment) -> None:
 def _reaction(item: tuple[int, object, str, datetime], request: Request) -> dict[str, object]:
     number, person, content, at = item
     shown = render.user(person, request.links)  # type: ignore[arg-type]
-    return {"id": number, "node_id": render.node_id("Reaction", number), "user": shown, "content": content, "created_at": iso(at)}
+    return {
+        "id": number,
+        "node_id": render.node_id("Reaction", number),
+        "user": shown,
+        "content": content,
+        "created_at": iso(at),
+    }
 
 
 @route("GET", R + "/issues/comments/{comment_id}/reactions", ISSUES_READ)
@@ -174,7 +180,9 @@ def set_labels(fake: FakeGitHub, request: Request) -> Answer:
     wanted = _names(request)
     for name in [name for name in pr.label_names if name not in wanted]:
         fake.unlabel(pr, name, request.token.identity, request.token.app)
-    return add_labels(fake, request)
+    for name in wanted:
+        fake.label(pr, name, request.token.identity, request.token.app)
+    return _labels_answer(pr, request)
 
 
 @route("DELETE", N + "/labels", ISSUES_WRITE)

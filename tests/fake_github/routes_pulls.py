@@ -68,7 +68,7 @@ def requested_reviewers(fake: FakeGitHub, request: Request) -> Answer:
     return Answer(json={"users": [], "teams": []})
 
 
-# -- reviews ------------------------------------------------------------------------------------------------------------
+# -- reviews -------------------------------------------------------------------------------------------------
 
 
 @route("GET", R + "/pulls/{pull_number}/reviews", PULLS_READ)
@@ -98,7 +98,7 @@ def post_review(fake: FakeGitHub, request: Request) -> Answer:
     return Answer(json=render_pulls.review(made, request.links))
 
 
-# -- the pull requests of a commit --------------------------------------------------------------------------------------
+# -- the pull requests of a commit ---------------------------------------------------------------------------
 
 
 @route("GET", R + "/commits/{commit_sha}/pulls", PULLS_READ)

@@ -22,7 +22,12 @@ R = "/repos/{owner}/{repo}"
 @route("GET", "/rate_limit")
 def rate_limit(fake: FakeGitHub, request: Request) -> Answer:
     used = request.token.used if request.token else 0
-    core = {"limit": fake.rate_limit, "remaining": max(0, fake.rate_limit - used), "reset": int(time.time()) + 3600, "used": used}
+    core = {
+        "limit": fake.rate_limit,
+        "remaining": max(0, fake.rate_limit - used),
+        "reset": int(time.time()) + 3600,
+        "used": used,
+    }
     return Answer(json={"resources": {"core": core, "search": core}, "rate": core})
 
 
@@ -84,10 +89,12 @@ def activity(fake: FakeGitHub, request: Request) -> Page:
     return Page(
         found,
         lambda entry: {
-            "id": entry.id, "node_id": render.node_id("PushLog", entry.id), "before": entry.before, "after": entry.after,
+            "id": entry.id, "node_id": render.node_id("PushLog", entry.id), "before": entry.before,
+            "after": entry.after,
             "ref": entry.ref, "timestamp": iso(entry.timestamp), "activity_type": entry.kind,
             "actor": render.user(entry.actor, request.links),
         },
+        cursor=True,
     )  # fmt: skip
 
 
@@ -178,17 +185,17 @@ def get_contents(fake: FakeGitHub, request: Request) -> Answer:
         return Answer(json=render.content_file(path, data, ref, repo, urls))
     prefix = f"{path}/" if path else ""
     children: dict[str, bytes | None] = {}
-    for name, data in files.items():
+    for name in files:
         if name.startswith(prefix):
             child, _, deeper = name[len(prefix) :].partition("/")
-            children[prefix + child] = None if deeper else data
+            children[prefix + child] = None if deeper else files[name]
     if not children:
         raise not_found()
     entries = []
-    for child, data in sorted(children.items()):
-        inside = {name: content for name, content in files.items() if name.startswith(f"{child}/")}
-        sha = tree_sha(inside) if data is None else blob_sha(data)
-        entries.append(render.content_entry(child, data, sha, ref, repo, urls))
+    for child, content in sorted(children.items()):
+        inside = {name: inner for name, inner in files.items() if name.startswith(f"{child}/")}
+        sha = tree_sha(inside) if content is None else blob_sha(content)
+        entries.append(render.content_entry(child, content, sha, ref, repo, urls))
     if "vnd.github.object" in request.accept:
         own = render.content_entry(path, None, tree_sha(files), ref, repo, urls)
         return Answer(json={**own, "entries": entries}, media="application/vnd.github.object")
@@ -204,9 +211,11 @@ def put_contents(fake: FakeGitHub, request: Request) -> Answer:
         data = base64.b64decode(request.json["content"], validate=False)
     except binascii.Error:
         raise Refused(422, "content is not valid Base64", errors=[]) from None
-    made = fake.commit(repo, {path: data}, branch, message=request.json["message"], by=request.token and request.token.identity)
+    made = _commit(fake, request, {path: data}, branch)
     shown = render.content_entry(path, data, blob_sha(data), branch, repo, request.links)
-    return Answer(201 if old is None else 200, {"content": shown, "commit": render.git_commit(made, repo, request.links)})
+    return Answer(
+        201 if old is None else 200, {"content": shown, "commit": render.git_commit(made, repo, request.links)}
+    )
 
 
 @route("DELETE", R + "/contents/{path}", CONTENTS_WRITE)
@@ -216,7 +225,7 @@ def delete_contents(fake: FakeGitHub, request: Request) -> Answer:
     if old is None:
         raise not_found()
     _check_blob(path, old, request.json["sha"])
-    made = fake.commit(repo, {path: None}, branch, message=request.json["message"], by=request.token and request.token.identity)
+    made = _commit(fake, request, {path: None}, branch)
     return Answer(json={"content": None, "commit": render.git_commit(made, repo, request.links)})
 
 
@@ -226,6 +235,12 @@ def _branch(fake: FakeGitHub, request: Request) -> str:
     if name not in repo.branches:
         raise Refused(404, f"Branch {name} not found")
     return name
+
+
+def _commit(fake: FakeGitHub, request: Request, change: dict[str, bytes | None], branch: str) -> Commit:
+    assert request.token is not None
+    author, message = request.token.identity, request.json["message"]
+    return fake.commit(find_repo(fake, request), change, branch, message=message, by=author)
 
 
 def _check_blob(path: str, old: bytes | None, given: str | None) -> None:

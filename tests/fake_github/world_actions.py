@@ -53,13 +53,18 @@ class ActionVerbs(PullVerbs):
         conclusion: str | None = "success",
         jobs: Mapping[str, str | None] | None = None,
     ) -> Run:
-        """A workflow run; with `pr` it takes head repository, branch and sha from it. `jobs` maps a name to its conclusion
+        """A workflow run; with `pr` it takes head repository, branch and sha from it. `jobs` maps a name to its
+        conclusion
         (None = still running). A run with status other than completed has no conclusion."""
         now = self.clock.tick()
         workflow = self.workflow(repo, path)
         if pr is not None:
             event = "pull_request" if event == "push" else event
-            head_repo, head_branch, head_sha = head_repo or pr.head_repo, head_branch or pr.head_ref, head_sha or pr.head_sha
+            head_repo, head_branch, head_sha = (
+                head_repo or pr.head_repo,
+                head_branch or pr.head_ref,
+                head_sha or pr.head_sha,
+            )
         actor = self.user(by) if by is not None else pr.author if pr else repo.owner
         made = Run(
             self.ids("run"), repo, head_repo or repo, workflow, event, head_branch or repo.default_branch,

@@ -23,7 +23,8 @@ class PullVerbs(RepoVerbs):
         base: str | None = None,
         draft: bool = False,
     ) -> PullRequest:
-        """With `files` the branch gets one commit first. `head_repo=fake.fork(repo, by=…)` makes a fork's pull request."""
+        """With `files` the branch gets one commit first. `head_repo=fake.fork(repo, by=…)` makes a fork's pull
+        request."""
         source, user, base = head_repo or repo, self.user(author), base or repo.default_branch
         if files is not None:
             self.commit(source, files, branch, message=title, by=user)
@@ -45,7 +46,13 @@ class PullVerbs(RepoVerbs):
         return found.ahead if found else [pr.head_sha]
 
     def push(
-        self, pr: PullRequest, files: Files, *, by: Who | None = None, message: str = "Update", parent: str | None = None
+        self,
+        pr: PullRequest,
+        files: Files,
+        *,
+        by: Who | None = None,
+        message: str = "Update",
+        parent: str | None = None,
     ) -> Commit:
         """One more commit on the head branch; with `parent` the branch is rewritten from there (force push)."""
         assert pr.head_repo is not None, "the fork was deleted: nobody can push to it"
@@ -157,7 +164,8 @@ class PullVerbs(RepoVerbs):
     # -- merging ------------------------------------------------------------------------------------------------------
 
     def _merged_tree(self, repo: Repo, onto: str, head: str) -> dict[str, bytes]:
-        """Three-way merge by whole files; where both sides changed a file the head wins (conflicts are not modelled)."""
+        """Three-way merge by whole files; where both sides changed a file the head wins (conflicts are not
+        modelled)."""
         meeting = merge_base(repo.network, onto, head)
         base = repo.commit(meeting).files if meeting else {}
         ours, theirs = repo.commit(onto).files, repo.commit(head).files

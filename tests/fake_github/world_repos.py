@@ -15,7 +15,7 @@ from .state import Activity, App, Commit, Label, Network, PullRequest, Repo, Tok
 ALL_WRITE = {"*": "write"}
 ACTIONS_APP = App("github-actions", 15_368)
 ZERO_SHA = "0" * 40
-Files = Mapping[str, str | bytes | None]
+Files = Mapping[str, str | bytes | None] | Mapping[str, bytes | None] | Mapping[str, str] | Mapping[str, bytes]
 
 
 class RepoVerbs:
@@ -50,7 +50,8 @@ class RepoVerbs:
         app: App | str | None = None,
         repo: Repo | None = None,
     ) -> Token:
-        """Register a token. Without an identity it is a GITHUB_TOKEN (github-actions[bot]); a token of a person shows no app."""
+        """Register a token. Without an identity it is a GITHUB_TOKEN (github-actions[bot]); a token of a person shows
+        no app."""
         if identity is None:
             identity, app = self.actions_bot, app or ACTIONS_APP
         if isinstance(app, str):
@@ -86,7 +87,13 @@ class RepoVerbs:
         """A repository with one commit. An owner that nobody mentioned before becomes an organization."""
         owner = self.user(full_name.split("/")[0], type="Organization")
         repo = Repo(
-            id if id is not None else self.ids("repo"), full_name, owner, Network(), self.clock.now, default_branch, private
+            id if id is not None else self.ids("repo"),
+            full_name,
+            owner,
+            Network(),
+            self.clock.now,
+            default_branch,
+            private,
         )
         self.repos[full_name] = repo
         self.commit(repo, {"README.md": f"# {repo.name}\n"} if files is None else files, message="Initial commit")
@@ -115,7 +122,7 @@ class RepoVerbs:
             repo.labels[name] = Label(self.ids("label"), name, color, description)
         return repo.labels[name]
 
-    # -- commits and branches --------------------------------------------------------------------------------------------
+    # -- commits and branches --------------------------------------------------------------------------------
 
     def store_commit(
         self,
@@ -147,7 +154,8 @@ class RepoVerbs:
         parent: str | None = None,
         sha: str | None = None,
     ) -> Commit:
-        """Push one commit; `files` is the change (None deletes a file). `parent` rewrites the branch from there (a force push)."""
+        """Push one commit; `files` is the change (None deletes a file). `parent` rewrites the branch from there (a
+        force push)."""
         self.clock.tick()
         branch = branch or repo.default_branch
         base = parent or repo.branches.get(branch) or repo.branches.get(repo.default_branch)
@@ -162,7 +170,14 @@ class RepoVerbs:
         return made
 
     def set_branch(
-        self, repo: Repo, branch: str, sha: str, *, by: User | str | None = None, kind: str | None = None, tick: bool = False
+        self,
+        repo: Repo,
+        branch: str,
+        sha: str,
+        *,
+        by: User | str | None = None,
+        kind: str | None = None,
+        tick: bool = False,
     ) -> None:
         """Point a branch at a stored commit: create, fast-forward or force-push, and tell the pull requests from it."""
         if tick:
@@ -185,7 +200,8 @@ class RepoVerbs:
         )
 
     def import_git(self, repo: Repo, checkout: str | Path, refs: Mapping[str, str] | None = None) -> None:
-        """Copy a real checkout's history, shas included. `refs` maps a branch here to a revision there (default: default
+        """Copy a real checkout's history, shas included. `refs` maps a branch here to a revision there (default:
+        default
         branch ← HEAD), so an end-to-end run sees the same commits in its workspace and through the API."""
 
         def git(*args: str) -> bytes:
@@ -201,7 +217,9 @@ class RepoVerbs:
                 meta, path = entry.split(b"\t", 1)
                 if meta.split()[1] == b"blob":
                     files[path.decode()] = git("cat-file", "blob", meta.split()[2].decode())
-            name, email, stamp, message = git("show", "-s", "--format=%an%x00%ae%x00%ct%x00%B", sha).decode().split("\0")
+            name, email, stamp, message = (
+                git("show", "-s", "--format=%an%x00%ae%x00%ct%x00%B", sha).decode().split("\0")
+            )
             date = datetime.fromtimestamp(int(stamp), UTC)
             author = next((user for user in self.users.values() if user.email == email), None)
             repo.network.commits[sha] = Commit(sha, tuple(parents), files, message.strip(), author, date, name, email)

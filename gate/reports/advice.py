@@ -1,0 +1,79 @@
+"""What the reader should do now: one paragraph that fits the verdict. Pure."""
+
+from __future__ import annotations
+
+from gate.reports.report import Report
+from gate.reports.words import Name, Sentence, gained_credibly, label_of, plural
+
+
+def approvable(report: Report) -> bool:
+    """Whether an approval could turn this verdict: a fail whose failed checks may all be overruled."""
+    failed = [check for check in report.checks if check.outcome == "fail"]
+    return report.verdict == "fail" and bool(failed) and all(check.approvable for check in failed)
+
+
+def shows_approval(report: Report) -> bool:
+    """Whether the state of the approval helps the reader: the label is set, or it could be."""
+    return report.approval is not None and (report.approval.label_present or report.approval.eligible or approvable(report))
+
+
+def advice(report: Report) -> Sentence:
+    """The paragraph under «What to do now»."""
+    verdict = report.verdict
+    if verdict == "fail":
+        return _fail(report)
+    if verdict == "inconclusive":
+        return _inconclusive(report)
+    if verdict == "accepted":
+        return ("Nothing more for this check. After the merge, the run on the default branch verifies the approval again, makes these "
+                "rankings the new baseline and records who accepted them and why. A new push makes the approval stale.",)
+    if verdict in ("invalid", "cannot-decide") or (verdict == "no-baseline" and report.exit_code):
+        return _mend(report)
+    if verdict == "no-baseline":
+        return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is compared "
+                "with it, query by query.",)
+    if report.input_changes and any(change.needs_approval for change in report.input_changes):
+        return ("Nothing for the rankings. The changed inputs listed above take effect after the merge.",)
+    if gained_credibly(report):
+        return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. To lock it in, a "
+                "reviewer with write access who is not the author approves the head commit with a review that says why, and sets the "
+                "label ", Name(label_of(report)), ".")
+    return ("Nothing; merge when ready.",)
+
+
+def _how_to_approve(report: Report) -> Sentence:
+    return ("a reviewer with write access who is not the author approves the head commit with a review that says why, and sets the label ",
+            Name(label_of(report)))
+
+
+def _fail(report: Report) -> Sentence:
+    look = "Look at the lost queries above, mend the change and push again. " if report.comparison and report.comparison.lost \
+        else "Mend the change and push again. "
+    if approvable(report):
+        if report.approval and report.approval.label_present:
+            return (look, "If it is meant: the label ", Name(label_of(report)),
+                    " is set, but the approval does not count yet; the open points below say what is missing.")
+        return (look, "If it is meant, ", *_how_to_approve(report), "; this check then turns green with their name and reason in it.")
+    names = [check.name for check in report.checks if check.outcome == "fail" and not check.approvable]
+    listed: list[str] = []
+    for name in names:
+        listed += [", " if listed else "", Name(name)]
+    return (look, "An approval cannot overrule ", *listed, ".") if names else (look.rstrip(),)
+
+
+def _inconclusive(report: Report) -> Sentence:
+    drop = next((check for check in report.checks if check.name == "drop"), None)
+    need, n = (drop.numbers.get("queries_needed"), drop.numbers.get("n")) if drop else (None, None)
+    cost = (f"About {plural(need, 'query')} like these would settle it; there are {n:,}. "
+            if isinstance(need, int) and isinstance(n, int) and need > n else "")
+    ask = "Look at the changed queries above: they are few enough to judge by eye. " if report.comparison and 0 < len(
+        report.comparison.lost) <= 20 else ""
+    end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden queries where it acts."
+           if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")
+    return (ask, cost, end)
+
+
+def _mend(report: Report) -> Sentence:
+    cure = " ".join(report.cure.split())
+    cure = cure[:1].upper() + cure[1:] if cure else "Mend what is listed above and run the check again."
+    return (cure if cure.endswith((".", "!", "?")) else cure + ".",)

@@ -1,0 +1,128 @@
+"""Text that others wrote, made inert for the place where it is shown.
+
+Queries, tags, ids, titles, reviews and error messages are hostile until they went through the function of their context. HTML is left to
+the template engine's autoescape; everything else is here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+ELLIPSIS = "…"
+
+# Blank although Unicode calls them letters or marks: a name made of them would look empty or equal to another.
+_BLANK = dict.fromkeys(map(ord, "\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5"))
+_MARKS_IN_A_ROW = 4
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """One line of visible text: no control, bidi or zero-width characters, white space collapsed, at most ``limit`` characters."""
+    if limit is not None and len(text) > 16 * limit + 256:
+        text = text[:16 * limit + 256]
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(_visible(text.translate(_BLANK)))
+    text = " ".join(text.split())
+    return text if limit is None or len(text) <= limit else text[:max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def _visible(text: str) -> list[str]:
+    out: list[str] = []
+    marks = 0
+    for char in text:
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind[0] == "M" else 0
+        if char.isspace():
+            out.append(" ")
+        elif kind in ("Cs", "Cn", "Co"):
+            out.append("\ufffd")
+        elif kind not in ("Cc", "Cf") and marks <= _MARKS_IN_A_ROW:
+            out.append(char)
+    return out
+
+
+# --- Markdown as GitHub reads it -------------------------------------------------------------------------------------
+
+# What GitHub turns into a link, a notification or a picture *after* rendering, where no backslash or entity helps, only code does:
+# mentions and e-mail addresses (but ndcg@10 is a metric), issue references, addresses, emoji names, commit hashes.
+_LIVE = re.compile(r"""(?<![A-Za-z0-9_])@\w | @(?!\d+(?:$|[^\w.-]|\.(?!\w)))\w | \#\d | gh-\d | :// | www\. | (?:mailto|xmpp): |
+                       :[\w+-]+: | (?<![0-9a-z_])(?=[a-f]{0,11}[0-9]|[a-f]{12})[0-9a-f]{7,40}(?![0-9a-z])""",
+                   re.IGNORECASE | re.VERBOSE)
+_SPECIAL = re.compile(r"[&<>|`*\[\]\\~$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_BLOCK_START = re.compile(r"[-+=:]|\d+(?=[.)])")
+
+
+def _entity(match: re.Match[str]) -> str:
+    return {"&": "&amp;", "<": "&lt;", ">": "&gt;"}.get(match[0]) or f"&#{ord(match[0])};"
+
+
+def code(text: str, limit: int | None = None, table: bool = True) -> str:
+    """Inline code. In a table a pipe splits cells even inside code, so it is escaped there (``table``), and only there."""
+    text = clean(text, limit)
+    if not text:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{fence}{pad}{text.replace('|', chr(92) + '|') if table else text}{pad}{fence}"
+
+
+def inline(text: str, limit: int | None = None, table: bool = False) -> str:
+    """A piece of running text that does not start a line; a space at either end is kept."""
+    words = clean(text, limit).split(" ")
+    shown = " ".join(code(word, table=table) if _LIVE.search(word) else _SPECIAL.sub(_entity, word) for word in words)
+    return f"{' ' * text[:1].isspace()}{shown}{' ' * text[-1:].isspace()}" if shown else " " * bool(text)
+
+
+def prose(text: str, limit: int | None = None) -> str:
+    """Running text that starts a line. Characters with a meaning become entities; words that GitHub would bring to life become code."""
+    shown = inline(text, limit).strip()
+    start = _BLOCK_START.match(shown)
+    if start is None:
+        return shown
+    at = start.end() if shown[0].isdigit() else 0
+    return f"{shown[:at]}&#{ord(shown[at])};{shown[at + 1:]}"
+
+
+def cell(text: str, limit: int | None = None) -> str:
+    """Running text in a cell of a table."""
+    return inline(text, limit, table=True).strip()
+
+
+_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:/[A-Za-z0-9._~/%+@=,;:&?#-]*)?\Z")
+
+
+def url(text: str) -> str:
+    """An http(s) address that can stand in a Markdown link or an ``href``; empty when it is anything else."""
+    return text if len(text) <= 2000 and _URL.match(text) else ""
+
+
+# --- XML, terminals, workflow commands -------------------------------------------------------------------------------
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml(text: str) -> str:
+    """Only characters that XML 1.0 knows; the writer escapes the rest."""
+    return _NOT_XML.sub("", text)
+
+
+def terminal(text: str, limit: int | None = None) -> str:
+    """One line for a terminal or a log: no escape sequences, nothing that a workflow runner takes for a command."""
+    return guard(clean(text, limit))
+
+
+def guard(line: str) -> str:
+    """A finished line of a log: ``##[`` is broken wherever it is, ``::`` where it would start the line."""
+    while "##[" in line:
+        line = line.replace("##[", "## [")
+    return f"| {line}" if line.lstrip().startswith("::") else line
+
+
+def command_data(text: str) -> str:
+    """The message of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def command_property(text: str) -> str:
+    """A property value (file, title …) of a workflow command."""
+    return command_data(text).replace(":", "%3A").replace(",", "%2C")

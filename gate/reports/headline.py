@@ -1,0 +1,130 @@
+"""The one sentence that says what happened, enough for somebody who reads nothing else. Pure."""
+
+from __future__ import annotations
+
+from gate.comparison import Comparison, Paired
+from gate.policy import Check
+from gate.reports.report import Report
+from gate.reports.words import (Name, Sentence, confidence, fmt_delta, fmt_interval, fmt_size, fmt_value, metric_label, plural)
+
+_HALF = 0.5
+_CONCENTRATED = 1.2
+_REASON_CHARS = 200
+
+
+def headline(report: Report) -> Sentence:
+    """The sentence of this verdict, ending with a full stop."""
+    if report.verdict in ("invalid", "cannot-decide"):
+        return _not_judged(report)
+    if report.verdict == "no-baseline" or report.comparison is None:
+        return _alone(report)
+    if report.verdict == "fail":
+        return _failed(report, report.comparison)
+    if report.verdict == "accepted":
+        return _accepted(report, report.comparison)
+    return _held(report, report.comparison)
+
+
+def _not_judged(report: Report) -> Sentence:
+    first = report.problems[0].rstrip(".") if report.problems else "something that a decision needs is missing"
+    more = f" (and {plural(len(report.problems) - 1, 'more problem')})" if len(report.problems) > 1 else ""
+    return ("Nothing was judged: ", first, more, ".")
+
+
+def _alone(report: Report) -> Sentence:
+    failed = _failed_checks(report)
+    if failed:
+        return (failed[0].sentence, _more(len(failed) - 1))
+    if report.candidate is None:
+        return ("There is no baseline to compare with yet.",)
+    primary = str(report.policy.primary)
+    value = report.candidate.mean(primary)
+    return (f"{metric_label(primary)} is {fmt_value(value)} over {plural(len(report.candidate.queries), 'query')}; "
+            "there is no baseline to compare it with yet.",)
+
+
+def _failed_checks(report: Report) -> list[Check]:
+    return [check for check in report.checks if check.outcome == "fail"]
+
+
+def _more(n: int) -> str:
+    return f" {plural(n, 'more check')} failed." if n > 0 else ""
+
+
+def _failed(report: Report, comparison: Comparison) -> Sentence:
+    failed = _failed_checks(report)
+    names = [check.name for check in failed]
+    if "drop" in names:
+        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison), ".", _more(len(failed) - 1))
+    hidden = [rule for rule in report.policy.protected if f"protected {rule.tag}" in names and rule.tag in comparison.tags]
+    if hidden:
+        rule = hidden[0]
+        stratum = comparison.tags[rule.tag][str(comparison.primary)]
+        return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
+                f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
+                f"more than the {rule.tolerance:g} allowed.", _more(len(failed) - 1))
+    return (failed[0].sentence if failed else "The gate failed.", _more(len(failed) - 1))
+
+
+def _accepted(report: Report, comparison: Comparison) -> Sentence:
+    approval = report.approval
+    who = approval.approver if approval and approval.approver else "a reviewer"
+    reason = " ".join(approval.reason.split()) if approval else ""
+    if len(reason) > _REASON_CHARS:
+        reason = reason[:_REASON_CHARS - 1] + "…"
+    why = (": “", reason, "”") if reason else ()
+    return (*movement(report, comparison), "; ", *flips(comparison), "; accepted by ", Name(who), *why, ".")
+
+
+def _held(report: Report, comparison: Comparison) -> Sentence:
+    main, limit = comparison.main, report.policy.tolerance
+    if comparison.identical:
+        return (f"All rankings are the same as the baseline's, {plural(main.n, 'query')} compared.",)
+    if report.verdict == "inconclusive":
+        if main.ci is None:
+            return (f"Only {plural(main.n, 'query')} can be compared, which decides nothing.",)
+        return (*movement(report, comparison), f": a drop of {limit:g} can be neither shown nor ruled out; ", *flips(comparison), ".")
+    if main.ci is not None and main.ci.lo > 0:
+        return (*movement(report, comparison), ": ", *flips(comparison), ".")
+    return (*movement(report, comparison), f", a drop of {limit:g} is ruled out: ", *flips(comparison), ".")
+
+
+def movement(report: Report, comparison: Comparison) -> Sentence:
+    """``nDCG@10 fell by 0.043 (95 % interval −0.060 to −0.026)``."""
+    main, limit = comparison.main, report.policy.tolerance
+    span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})" if main.ci else ""
+    return (f"{metric_label(comparison.primary)} {moved(main, limit)}{span}",)
+
+
+def moved(paired: Paired, *limits: float) -> str:
+    """``fell by 0.043`` · ``rose by 0.012`` · ``did not move``."""
+    if fmt_delta(paired.delta) == "0.000":
+        return "did not move"
+    return f"{'rose' if paired.delta > 0 else 'fell'} by {fmt_size(paired.delta, *limits)}"
+
+
+def flips(comparison: Comparison) -> Sentence:
+    """How many queries lost or found what they look for; how many moved when none did."""
+    lost, gained, main = len(comparison.lost), len(comparison.gained), comparison.main
+    if lost and gained:
+        return (f"{plural(lost, 'query')} lost {'its' if lost == 1 else 'their'} document, {gained:,} found one",)
+    if lost or gained:
+        n, verb, other = (lost, "lost", "none found one") if lost else (gained, "found", "none lost one")
+        return (f"{plural(n, 'query')} {verb} {'its' if n == 1 else 'their'} document, {other}",)
+    if main.changed:
+        return (f"no query lost or found its document, {main.worse:,} rank it lower and {main.better:,} higher",)
+    return ("no query lost or found its document",)
+
+
+def culprit(comparison: Comparison) -> Sentence:
+    """The tag that took at least half of the whole drop and clearly more than its share of the queries; empty when there is none."""
+    main, name = comparison.main, str(comparison.primary)
+    if main.delta >= 0:
+        return ()
+    best, tag = 0.0, ""
+    for candidate, table in comparison.tags.items():
+        of_drop = table[name].delta * table[name].n / (main.delta * main.n)
+        of_queries = table[name].n / main.n
+        if of_drop >= _HALF and of_drop > _CONCENTRATED * of_queries and of_drop - of_queries > best:
+            best, tag = of_drop - of_queries, candidate
+    return ("; ", Name(tag), " took most of it") if tag else ()

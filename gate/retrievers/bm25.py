@@ -1,0 +1,69 @@
+"""Kind ``bm25``: the lexical index of a snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gate.errors import InvalidInput
+from gate.golden.model import Query
+from gate.runs import Ranking
+from gate.snapshot.reader import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def best(scores: np.ndarray, depth: int) -> np.ndarray:
+    """Positions of the ``depth`` highest scores above 0, ties by position."""
+    import numpy as np
+
+    found = np.flatnonzero(scores > 0)
+    if len(found) > depth:
+        # Everything that ties with the last one stays in until the stable sort has put ties in order.
+        lowest = np.partition(scores[found], len(found) - depth)[len(found) - depth]
+        found = found[scores[found] >= lowest]
+    return found[np.argsort(-scores[found], kind="stable")][:depth]
+
+
+class Bm25Retriever:
+    """Order: score descending, then unit id ascending. A unit that shares no term with the query is not a result."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        from gate.snapshot.analysis import from_options
+
+        self.snapshot = snapshot
+        self.notes: list[str] = []
+        options = snapshot.manifest.index.get("analyser")
+        self._analyser = from_options(options if isinstance(options, dict) else {})
+        self._index: Any = None
+
+    def describe(self) -> Mapping[str, Any]:
+        index = self.snapshot.manifest.index
+        return {"kind": "bm25", **{key: index.get(key) for key in ("library", "version", "k1", "b", "method")}}
+
+    def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
+        if self._index is None:
+            self.__enter__()
+        ids, index = self.snapshot.ids, self._index
+        for query in queries:
+            start = time.monotonic()
+            numbers = index.get_tokens_ids(self._analyser.terms(query.text))
+            scores = index.get_scores_from_ids(numbers)
+            top = best(scores, depth)
+            ranking = Ranking([ids[row] for row in top], [float(scores[row]) for row in top])
+            ranking.ms = (time.monotonic() - start) * 1000
+            yield query.id, ranking
+
+    def __enter__(self) -> Bm25Retriever:
+        from gate.snapshot.lexical import open_index
+
+        if self.snapshot.manifest.kind != "bm25":
+            raise InvalidInput(f"{self.snapshot.path}: is a {self.snapshot.manifest.kind} snapshot, a bm25 retriever needs a bm25 one",
+                               "set `retriever.kind`, or build the snapshot with --kind bm25")
+        self._index = open_index(self.snapshot.path / "index", len(self.snapshot.ids))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._index = None

@@ -1,0 +1,131 @@
+"""Kind ``dense``: exact search over the vectors of a snapshot; query vectors come from the snapshot as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gate.errors import InvalidInput
+from gate.golden.model import Query
+from gate.runs import Ranking
+from gate.snapshot.reader import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_BATCH = 64
+_ROWS = 8_192
+
+
+def _unit(rows: np.ndarray, cosine: bool) -> np.ndarray:
+    """Rows as float64, of length 1 for cosine; a row of zeros stays as it is and so scores 0."""
+    import numpy as np
+
+    rows = rows.astype(np.float64)
+    if cosine:
+        length = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        rows /= np.where(length > 0, length, 1.0)
+    return rows
+
+
+class _Best:
+    """The best ``depth`` rows for one query so far, by score descending, then row ascending."""
+
+    def __init__(self, depth: int) -> None:
+        import numpy as np
+
+        self.depth = depth
+        self.rows, self.scores = np.empty(0, np.int64), np.empty(0, np.float64)
+
+    @property
+    def lowest(self) -> float:
+        return float(self.scores[-1]) if len(self.scores) >= self.depth else float("-inf")
+
+    def add(self, rows: np.ndarray, scores: np.ndarray) -> None:
+        import numpy as np
+
+        rows, scores = np.concatenate([self.rows, rows]), np.concatenate([self.scores, scores])
+        order = np.lexsort((rows, -scores))[:self.depth]
+        self.rows, self.scores = rows[order], scores[order]
+
+
+def search(vectors: np.ndarray, questions: np.ndarray, depth: int, cosine: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Exact top ``depth`` of ``vectors`` (rows × dimensions) for each row of ``questions``: positions and float64 scores.
+
+    A matrix product in float32 finds the candidates; they are then scored again one by one in float64. What BLAS returns in the
+    last bits depends on the machine, the threads and the batch, and would decide between neighbours that are all but equal.
+    """
+    import numpy as np
+
+    asked = _unit(questions, cosine)
+    lengths = np.sqrt((asked * asked).sum(axis=1))
+    found = [_Best(depth) for _ in asked]
+    for start in range(0, len(vectors), _ROWS):
+        exact = _unit(vectors[start:start + _ROWS], cosine)
+        # Rounding of the float32 product stays below dimensions × 2^-23 × both lengths.
+        longest = 1.0 if cosine else float(np.sqrt((exact * exact).sum(axis=1)).max())
+        rough = (asked.astype(np.float32) @ exact.astype(np.float32).T).astype(np.float64)
+        for best, question, row, length in zip(found, asked, rough, lengths, strict=True):
+            slack = 4.0 * (exact.shape[1] + 8) * 2.0**-23 * longest * float(length)
+            floor = best.lowest
+            if len(row) > depth:
+                floor = max(floor, float(np.partition(row, len(row) - depth)[len(row) - depth]))
+            near = np.flatnonzero(row >= floor - slack)
+            best.add(near + start, (exact[near] * question).sum(axis=1))
+    return [(best.rows, best.scores) for best in found]
+
+
+class DenseRetriever:
+    """Cosine or dot product, whichever the manifest says. Order: score descending, then unit id ascending."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.notes: list[str] = []
+        self._vectors: Any = None
+        self._questions: Any = None
+        self._rows: dict[str, tuple[int, str]] = {}
+
+    def describe(self) -> Mapping[str, Any]:
+        manifest = self.snapshot.manifest
+        embedding = manifest.embedding or {}
+        return {"kind": "dense", "similarity": manifest.index.get("similarity"),
+                **{key: embedding.get(key) for key in ("model", "revision", "dimensions", "dtype")}}
+
+    def _check(self, queries: Sequence[Query]) -> None:
+        from gate.snapshot.vectors import text_mark
+
+        problems = [f"query {query.id!r} has no vector in the snapshot" for query in queries if query.id not in self._rows]
+        problems += [f"query {query.id!r}: its text is not the one that its stored vector was made from" for query in queries
+                     if query.id in self._rows and self._rows[query.id][1] != text_mark(query.text)]
+        if problems:
+            raise InvalidInput(problems, "embed the queries of this golden set and build the snapshot again with --query-vectors "
+                                         "and --queries, or use a python retriever that embeds them")
+
+    def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
+        if self._vectors is None:
+            self.__enter__()
+        self._check(queries)
+        ids, cosine = self.snapshot.ids, self.snapshot.manifest.index.get("similarity") == "cosine"
+        for start in range(0, len(queries), _BATCH):
+            batch = queries[start:start + _BATCH]
+            questions = self._questions[[self._rows[query.id][0] for query in batch]]
+            for query, (rows, scores) in zip(batch, search(self._vectors, questions, depth, cosine), strict=True):
+                yield query.id, Ranking([ids[row] for row in rows], [float(score) for score in scores])
+
+    def __enter__(self) -> DenseRetriever:
+        from gate.snapshot import vectors as arrays
+
+        path, manifest = self.snapshot.path, self.snapshot.manifest
+        if manifest.kind != "dense" or manifest.index.get("similarity") not in arrays.SIMILARITIES:
+            raise InvalidInput(f"{path}: is a {manifest.kind} snapshot, a dense retriever needs a dense one",
+                               "set `retriever.kind`, or build the snapshot with --kind dense")
+        self._rows = arrays.read_query_rows(path)
+        self._vectors = arrays.read_vectors(path / arrays.VECTORS, len(self.snapshot.ids), "the snapshot has")
+        self._questions = arrays.read_vectors(path / arrays.QUERY_VECTORS, len(self._rows), f"{arrays.QUERY_IDS} has")
+        if self._questions.shape[1] != self._vectors.shape[1]:
+            raise InvalidInput(f"{path}: query vectors have {self._questions.shape[1]} dimensions, documents {self._vectors.shape[1]}",
+                               "build the snapshot again")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._vectors = self._questions = None

@@ -1,0 +1,50 @@
+"""Kind ``run``: rankings that an earlier step wrote into a run file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gate.errors import InvalidInput
+from gate.golden.model import Query
+from gate.retrievers.cutting import cut
+from gate.runs import Ranking, Run, read_run
+
+
+class RunFileRetriever:
+    """Reads the file when entered. A query the run lacks is not yielded: it scores 0 and the report lists it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        self._run: Run | None = None
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "run", "file": self.path.name}
+
+    def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
+        run = self._run if self._run is not None else read_run(self.path)
+        self.notes += run.warnings
+        known = {query.id for query in queries}
+        found = known & run.rankings.keys()
+        if known and not found:
+            raise InvalidInput(f"{self.path}: answers 0 of {len(known)} golden queries; its first query id is "
+                               f"{next(iter(run.rankings))!r}, that of the golden set is {queries[0].id!r}",
+                               "write the run with the golden set's query ids")
+        if strange := len(run.rankings.keys() - known):
+            self.notes.append(f"{self.path}: {strange} rankings belong to no golden query and are ignored")
+        longer = 0
+        for query in queries:
+            if (ranking := run.rankings.get(query.id)) is not None:
+                longer += cut(ranking, depth)
+                yield query.id, ranking
+        if longer:
+            self.notes.append(f"{self.path}: {longer} rankings are longer than depth {depth} and were cut")
+
+    def __enter__(self) -> RunFileRetriever:
+        self._run = read_run(self.path)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._run = None

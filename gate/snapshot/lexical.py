@@ -1,0 +1,75 @@
+"""The bm25s index of a snapshot: written reproducibly, read without trusting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gate import jsonio
+from gate.errors import InvalidInput
+
+_VOCABULARY = "vocab.index.json"
+_PARAMETERS = "params.index.json"
+_CURE = "build the snapshot again with this version of the gate"
+
+
+def library_version() -> str:
+    """Version of bm25s."""
+    import bm25s
+
+    return str(bm25s.__version__)
+
+
+def write_index(directory: Path, terms: Sequence[Sequence[str]], k1: float, b: float, method: str) -> None:
+    """Index ``terms`` (a list for each unit) into ``directory``."""
+    import bm25s
+
+    # bm25s would number terms in the order of a set, which differs from process to process.
+    vocabulary = {term: number for number, term in enumerate(sorted({term for unit in terms for term in unit}))}
+    if not vocabulary:
+        raise InvalidInput("the corpus has no word in it that could be indexed")
+    index = bm25s.BM25(k1=k1, b=b, method=method, backend="numpy", csc_backend="numpy")
+    index.index(([[vocabulary[term] for term in unit] for unit in terms], vocabulary), create_empty_token=False, show_progress=False)
+    index.save(str(directory), show_progress=False)
+    # bm25s writes JSON with orjson where that happens to be installed, and then with other white space.
+    (directory / _VOCABULARY).write_text(jsonio.dumps(vocabulary), encoding="utf-8")
+    parameters = jsonio.loads((directory / _PARAMETERS).read_text(encoding="utf-8"))
+    (directory / _PARAMETERS).write_text(jsonio.pretty(parameters), encoding="utf-8")
+
+
+def _faults(index: Any, units: int) -> list[str]:
+    import numpy as np
+
+    data, rows, starts = (index.scores[key] for key in ("data", "indices", "indptr"))
+    if any(a.ndim != 1 for a in (data, rows, starts)) or data.dtype != np.float32 or rows.dtype.kind != "i" or starts.dtype.kind != "i":
+        return ["its arrays have the wrong shape or type"]
+    problems = []
+    if index.scores["num_docs"] != units:
+        problems.append(f"it was built over {str(index.scores['num_docs'])[:20]} units, the manifest says {units}")
+    terms = len(index.vocab_dict)
+    numbers = list(index.vocab_dict.values())
+    if len(starts) != terms + 1 or not all(type(n) is int and 0 <= n < terms for n in numbers):
+        problems.append("its vocabulary does not fit its postings")
+    elif starts[0] != 0 or starts[-1] != len(data) or len(rows) != len(data) or (np.diff(starts) < 0).any():
+        problems.append("its postings overlap or are cut")
+    if len(rows) and not (0 <= rows.min() and rows.max() < units):
+        problems.append("it points at units that do not exist")
+    if not np.isfinite(data).all():
+        problems.append("it holds weights that are not finite")
+    return problems
+
+
+def open_index(directory: Path, units: int) -> Any:
+    """A ``bm25s.BM25``, memory-mapped, that is sure to fit ``units`` units. Raises :class:`InvalidInput`."""
+    import bm25s
+
+    try:
+        index = bm25s.BM25.load(str(directory), mmap=True, load_corpus=False, show_progress=False, backend="numpy", csc_backend="numpy",
+                                dtype="float32", int_dtype="int32")
+        problems = _faults(index, units)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, EOFError) as error:
+        problems = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]
+    if problems:
+        raise InvalidInput([f"{directory}: bm25s index: {problem}" for problem in problems], _CURE)
+    return index

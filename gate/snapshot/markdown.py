@@ -1,0 +1,92 @@
+"""Markdown → sections at ``## `` headings, each with an id that looks like GitHub's anchor of that heading."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CLOSING_HASHES = re.compile(r"\s+#+\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``text`` is the document's characters ``start`` (inclusive) to ``end`` (exclusive); the heading is not part of it."""
+
+    slug: str
+    heading: str
+    text: str
+    start: int
+    end: int
+
+
+def slug(heading: str) -> str:
+    """Lower case, letters, digits, spaces and hyphens only, spaces to hyphens: ``ERR-4462: too slow`` → ``err-4462-too-slow``."""
+    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -")
+    return kept.strip().replace(" ", "-")
+
+
+def _heading(line: str, marker: str) -> str | None:
+    if not line.startswith(marker + " "):
+        return None
+    return _CLOSING_HASHES.sub("", line[len(marker):].rstrip()).strip()
+
+
+class _Slugs:
+    """Repeated slugs get -1, -2, …; ``intro`` is taken beforehand where text precedes the first heading."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    def take(self, heading: str) -> str:
+        base = candidate = slug(heading) or "section"
+        number = 0
+        while candidate in self.used:
+            number += 1
+            candidate = f"{base}-{number}"
+        self.used.add(candidate)
+        return candidate
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The same range without white space at either end."""
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip())) if part.strip() else start
+
+
+def split(text: str) -> tuple[str, list[Section]]:
+    """Title (the first ``# `` line, or empty) and the sections in order. Headings within code fences are not headings.
+
+    Text before the first ``## `` is the section ``intro``; the title line is not part of it. A section with no text is dropped,
+    unless its heading says something: a heading alone can still be found.
+    """
+    title, fence = "", ""
+    pieces: list[tuple[str | None, int, int]] = []  # heading (None before the first), start, end
+    heading: str | None = None
+    start = position = 0
+    for line in text.splitlines(keepends=True):
+        after = position + len(line)
+        bare = line.rstrip("\r\n")
+        mark = _FENCE.match(bare)
+        if fence:
+            if mark and mark[1].startswith(fence) and not bare.strip().strip(fence[0]):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif not title and heading is None and _heading(bare, "#"):
+            title = _heading(bare, "#") or ""
+            if not text[start:position].strip():
+                start = after
+        elif (found := _heading(bare, "##")) is not None:
+            pieces.append((heading, start, position))
+            heading, start = found, after
+        position = after
+    pieces.append((heading, start, position))
+
+    slugs, sections = _Slugs(), []
+    for name, begin, end in pieces:
+        begin, end = _trimmed(text, begin, end)
+        if name is None and begin == end:
+            continue
+        sections.append(Section(slugs.take("intro" if name is None else name), name or "", text[begin:end], begin, end))
+    return title, sections

@@ -1,0 +1,49 @@
+"""A snapshot against its manifest and against the digest that the configuration pins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gate.errors import InvalidInput
+from gate.snapshot.files import measure, walk
+from gate.snapshot.manifest import NAME, Manifest, read_manifest
+
+
+def _pinned(directory: Path, manifest: Manifest, expected: str) -> None:
+    if manifest.tree_digest != expected:
+        raise InvalidInput(f"{directory}: is snapshot {manifest.tree_digest}, but the configuration pins {expected}",
+                           "fetch the pinned snapshot, or, when the new one is meant, set `snapshot.digest` to "
+                           f"{manifest.tree_digest}")
+
+
+def _compare(directory: Path, manifest: Manifest) -> list[str]:
+    problems: list[str] = []
+    found = {name: path for name, path in walk(directory, problems) if name != NAME}
+    for name, facts in sorted(manifest.files.items()):
+        path = found.pop(name, None)
+        if path is None:
+            problems.append(f"{directory / name}: is missing")
+            continue
+        real = measure(path, facts.bytes)
+        if real.bytes != facts.bytes:
+            # Reading stopped at the first byte too many, so only «larger» is known then.
+            size = f"larger than {facts.bytes} bytes" if real.bytes > facts.bytes else f"{real.bytes} of {facts.bytes} bytes"
+            problems.append(f"{path}: differs from the manifest ({size})")
+        elif real.sha256 != facts.sha256:
+            problems.append(f"{path}: differs from the manifest (sha256 {real.sha256[:12]}…, not {facts.sha256[:12]}…)")
+    problems += [f"{path}: is not listed in the manifest" for path in found.values()]
+    return problems
+
+
+def verify(directory: str | Path, expected_digest: str | None = None) -> Manifest:
+    """Check every file of a snapshot; with ``expected_digest`` (``sha256:…``) also that it is the pinned one.
+
+    Raises :class:`InvalidInput` that names every file that differs, is missing, is not listed, or is not a regular file.
+    """
+    directory = Path(directory)
+    manifest = read_manifest(directory)
+    if expected_digest is not None:
+        _pinned(directory, manifest, expected_digest)
+    if problems := _compare(directory, manifest):
+        raise InvalidInput(problems, "build the snapshot again, or fetch it again; a snapshot is never changed in place")
+    return manifest

@@ -1,0 +1,125 @@
+import gzip
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gate.errors import GateError, InvalidInput
+from gate.golden.read import read_golden
+
+GOOD = {"id": "q1", "query": "how?", "relevant": ["a"], "tags": ["x"]}
+
+
+def problems(path):
+    with pytest.raises(InvalidInput) as caught:
+        read_golden(path)
+    return caught.value.problems
+
+
+def test_reads_grades_tags_and_unanswerable_queries(write):
+    golden = read_golden(write("g.jsonl", GOOD, {"id": "q2", "query": "when?", "relevant": {"b": 2, "c": -1}},
+                               {"id": "q3", "query": "who?", "relevant": [], "answerable": False}))
+    assert [q.id for q in golden.queries] == ["q1", "q2", "q3"]
+    assert golden.by_id["q2"].gains == {"b": 2.0, "c": -1.0}
+    assert golden.by_id["q1"].tags == ("x",)
+    assert not golden.by_id["q3"].answerable
+
+
+def test_a_byte_order_mark_crlf_and_blank_lines_do_not_matter_but_line_numbers_stay_right(tmp_path):
+    path = tmp_path / "g.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id":"q1","query":"a","relevant":["a"]}\r\n\r\n{"id":"q2","query":"","relevant":["a"]}\r\n')
+    assert problems(path) == (f"{path}:3: `query` must be a string with some text",)
+
+
+def test_gzip_is_recognised_by_content_not_by_name(tmp_path):
+    path = tmp_path / "g.jsonl"
+    path.write_bytes(gzip.compress(b'{"id":"q1","query":"a","relevant":["a"]}\n'))
+    assert len(read_golden(path).queries) == 1
+
+
+def test_every_fault_is_listed_with_its_line_not_only_the_first(write):
+    path = write("g.jsonl", "{broken", {"id": "q", "query": "x"}, GOOD, {"id": "q4", "query": "x", "relevant": {"a": True}},
+                 '{"id":"q5","query":"x","relevant":{"a":NaN}}', {"id": "q6", "query": "x", "relevant": {"a": 0.5}},
+                 {"id": True, "query": "x", "relevant": []}, {"id": "q8", "query": "x", "relevant": ["a"], "answerable": False},
+                 {"id": "q1", "query": "other", "relevant": ["a"]}, [1], {"id": "q9", "query": "x", "relevant": [None]})
+    found = problems(path)
+    assert [int(p.split(":")[1]) for p in found] == [1, 2, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert "float_grades" in found[4] and "already given in line 3" in found[7]
+
+
+def test_numbers_as_ids_are_read_as_strings_with_a_warning(write):
+    golden = read_golden(write("g.jsonl", {"id": 1, "query": "x", "relevant": [7]}))
+    assert golden.queries[0].id == "1" and "7" in golden.queries[0].gains
+    assert len(golden.warnings) == 2
+
+
+def test_one_and_the_string_one_in_one_file_is_an_error(write):
+    path = write("g.jsonl", {"id": "a", "query": "x", "relevant": [1]}, {"id": "b", "query": "x", "relevant": ["1"]})
+    assert "given as a number and as a string" in problems(path)[0]
+
+
+def test_identical_duplicates_warn_and_count_once(write):
+    golden = read_golden(write("g.jsonl", GOOD, GOOD))
+    assert len(golden.queries) == 1 and "already given" in golden.warnings[0]
+
+
+def test_ids_that_differ_only_in_unicode_form_or_case_are_warned_about_and_kept_apart(write):
+    golden = read_golden(write("g.jsonl", {"id": "q", "query": "x", "relevant": ["d\u00e9", "de\u0301", "A", "a"]}))
+    assert len(golden.queries[0].gains) == 4
+    assert sum("differ only in" in w for w in golden.warnings) == 2
+
+
+def test_unknown_keys_warn(write):
+    assert "unknown keys ignored: tag" in read_golden(write("g.jsonl", GOOD | {"tag": "x"})).warnings[0]
+
+
+def test_the_header_beside_it_gives_version_and_allows_fractional_grades(write):
+    write("golden.yml", "version: 2.1.0", "owner: search", "float_grades: true")
+    golden = read_golden(write("golden.jsonl", {"id": "q", "query": "x", "relevant": {"a": 0.5}}))
+    assert golden.version == "2.1.0" and golden.queries[0].gains == {"a": 0.5}
+
+
+def test_a_misspelt_header_key_is_an_error_with_its_line(write):
+    write("golden.yml", "owner: x", "versoin: 1.0.0")
+    assert "golden.yml:2" in problems(write("golden.jsonl", GOOD))[0]
+
+
+def test_an_empty_file_and_a_missing_file_are_errors(write, tmp_path):
+    assert "no query in it" in problems(write("g.jsonl", ""))[0]
+    assert "no such file" in problems(tmp_path / "none.jsonl")[0]
+
+
+def test_the_digest_ignores_order_and_formatting_but_sees_labels_tags_and_text(write):
+    two = GOOD | {"id": "q2"}
+    base = read_golden(write("a.jsonl", GOOD, two)).digest
+    assert read_golden(write("b.jsonl", two, dict(reversed(GOOD.items())))).digest == base
+    for change in ({"relevant": ["b"]}, {"tags": []}, {"query": "else"}, {"relevant": {"a": 2}}, {"split": "blind"}):
+        assert read_golden(write("c.jsonl", GOOD, two | change)).digest != base
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300) | st.lists(st.text(max_size=40), max_size=5).map(lambda x: "\n".join(x).encode("utf-8", "surrogatepass")))
+def test_no_input_crashes_the_reader_with_anything_but_a_typed_error(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("fuzz") / "g.jsonl"
+    path.write_bytes(content)
+    try:
+        read_golden(path)
+    except GateError as error:
+        assert error.exit_code == 2
+
+
+json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+                           lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.fixed_dictionaries({}, optional={key: json_values for key in
+                                           ("id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster")}))
+def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory, record):
+    import json
+
+    path = tmp_path_factory.mktemp("fuzz") / "g.jsonl"
+    path.write_text(json.dumps(record), encoding="utf-8", errors="surrogatepass")
+    try:
+        assert read_golden(path).digest
+    except GateError as error:
+        assert error.exit_code == 2

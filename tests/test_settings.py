@@ -1,0 +1,104 @@
+import pytest
+from hypothesis import given, strategies as st
+
+from gate.errors import GateError, InvalidInput
+from gate.settings import load_settings, parse_settings, policy_digest
+from gate.yamlio import parse_yaml
+
+SMALL = "golden: g.jsonl\nretriever:\n  kind: run\n  file: run.jsonl\n"
+
+
+def problems(text):
+    with pytest.raises(InvalidInput) as caught:
+        parse_settings(text.encode(), "repo/retrieval-gate.yml", "retrieval-gate.yml")
+    return caught.value.problems
+
+
+def test_the_smallest_configuration_has_the_documented_defaults():
+    settings = parse_settings(SMALL.encode(), "repo/retrieval-gate.yml", "x")
+    assert settings.gate == "default" and str(settings.policy.primary) == "ndcg@10" and settings.policy.tolerance == 0.02
+    assert [str(m) for m in settings.policy.metrics] == ["ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5"]
+    assert settings.baseline.label == "baseline-update" and settings.comment == "always"
+    assert str(settings.golden) == "repo/g.jsonl"
+
+
+def test_every_fault_is_named_with_its_line_at_once():
+    found = problems("""gate: Not Good
+golden: 7
+depth: 5
+retriever:
+  kind: pyhton
+  function: retrieve
+policy:
+  primary: ndgc@10
+  tolerence: 0.1
+  tolerance: two
+  floors: {recall@5: 1.5, nope@3: 0.1}
+  protected:
+    exact: {rule: hard}
+comment: sometimes
+colour: red
+""")
+    text = "\n".join(found)
+    for line, words in ((1, "lower-case"), (2, "`golden`"), (5, "did you mean python?"), (8, "did you mean ndcg@10?"), (9, "did you mean `tolerance`?"),
+                        (10, "`tolerance`"), (11, "recall@5"), (11, "nope@3"), (13, "`rule`"), (14, "sometimes"), (15, "colour"), (3, "too shallow")):
+        assert any(p.startswith(f"retrieval-gate.yml:{line}:") and words in p for p in found), (line, words, text)
+
+
+def test_protected_tags_can_be_a_list_numbers_or_mappings():
+    def protected(value):
+        return parse_settings(f"{SMALL}policy:\n  tolerance: 0.05\n  protected: {value}\n".encode(), "c.yml", "c.yml").policy.protected
+
+    assert [(p.tag, p.tolerance, p.rule) for p in protected("[a, b]")] == [("a", 0.05, "point"), ("b", 0.05, "point")]
+    assert [(p.tag, p.tolerance, p.rule) for p in protected("{a: 0.1, b: {tolerance: 0.2, rule: credible}}")] == \
+        [("a", 0.1, "point"), ("b", 0.2, "credible")]
+
+
+@pytest.mark.parametrize("text, words", [
+    ("a: &x 1\nb: *x\n", "anchors and aliases"), ("a: !!python/object/apply:os.system [ls]\n", "is not accepted"), ("a: 1\na: 2\n", "given twice"),
+    ("a: [1\n", "not valid YAML"), ("- a\n", "mapping"), ("? [a]\n: b\n", "plain text"), ("a: !secret x\n", "is not accepted")])
+def test_yaml_that_is_more_than_data_is_refused_with_its_line(text, words):
+    with pytest.raises(InvalidInput, match=words) as caught:
+        parse_yaml(text.encode(), "c.yml")
+    assert caught.value.problems[0].startswith("c.yml:")
+
+
+def test_a_missing_file_says_how_to_name_one(tmp_path):
+    with pytest.raises(InvalidInput, match="--config"):
+        load_settings(tmp_path / "nope.yml")
+
+
+def test_no_path_leads_out_of_the_repository_not_even_through_a_link(tmp_path):
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "link").symlink_to("/etc")
+    for name in ("../g.jsonl", "/etc/passwd", "link/passwd"):
+        (root / "c.yml").write_text(SMALL.replace("g.jsonl", name))
+        with pytest.raises(InvalidInput, match="leads out of the repository"):
+            load_settings(root / "c.yml", root)
+
+
+def test_inputs_override_the_file_and_a_bad_one_is_named_as_an_input(tmp_path):
+    path = tmp_path / "c.yml"
+    path.write_text(SMALL)
+    assert load_settings(path, overrides={"comment": "never"}).comment == "never"
+    with pytest.raises(InvalidInput, match="input `comment`"):
+        load_settings(path, overrides={"comment": "loud"})
+
+
+def test_the_policy_digest_sees_every_rule_and_the_label_but_not_the_retriever():
+    base = parse_settings(SMALL.encode(), "c.yml", "c.yml")
+    same = parse_settings((SMALL + "depth: 50\n").replace("run.jsonl", "b.jsonl").encode(), "c.yml", "c.yml")
+    assert policy_digest(base.policy, base.baseline) == policy_digest(same.policy, same.baseline)
+    for change in ("policy: {tolerance: 0.03}", "policy: {max_errors: 1}", "policy: {must_hit: [q]}", "baseline: {label: go}",
+                   "policy: {confidence: 0.9}"):
+        other = parse_settings((SMALL + change + "\n").encode(), "c.yml", "c.yml")
+        assert policy_digest(other.policy, other.baseline) != policy_digest(base.policy, base.baseline), change
+
+
+@given(st.text(max_size=200) | st.sampled_from([SMALL]).flatmap(lambda s: st.text(max_size=30).map(lambda t: s + t)))
+def test_no_configuration_crashes_with_anything_but_a_typed_error(text):
+    try:
+        parse_settings(text.encode("utf-8", "surrogatepass"), "c.yml", "c.yml")
+    except GateError as error:
+        assert error.exit_code == 2
