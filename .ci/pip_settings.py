@@ -15,7 +15,10 @@ FILES = [
     Path(os.environ.get("XDG_CONFIG_HOME", HOME / ".config")) / "pip/pip.conf",
     Path(os.environ.get("PIP_CONFIG_FILE", os.devnull)),
 ]
-KEPT = ("index-url", "extra-index-url", "find-links", "no-index", "trusted-host", "proxy", "timeout", "default-timeout", "retries")
+KEPT = (
+    *("index-url", "extra-index-url", "find-links", "no-index", "trusted-host"),
+    *("proxy", "timeout", "default-timeout", "retries"),
+)
 
 
 def settings():

@@ -88,15 +88,17 @@ def evaluate(options: Namespace) -> int:
 def snapshot_build(options: Namespace) -> int:
     """``snapshot build``."""
     from gate.snapshot.build import build_bm25, build_dense
+    from gate.snapshot.corpus import read_corpus
 
-    if options.kind == "bm25":
-        manifest = build_bm25(options.corpus, options.out)
-    elif options.vectors is None:
+    if options.kind == "dense" and options.vectors is None:
         raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
+    corpus = read_corpus(options.corpus)
+    if options.kind == "bm25":
+        manifest = build_bm25(corpus, options.out, replace=options.replace)
     else:
-        manifest = build_dense(options.corpus, options.vectors, options.out, model=options.model,
-                               query_vectors=options.query_vectors, queries=options.queries)
-    print(f"{options.out}: {manifest.units} units\ndigest: {manifest.tree_digest}")
+        manifest = build_dense(corpus, options.vectors, options.out, model=options.model, revision=options.revision,
+                               query_vectors=options.query_vectors, queries=options.queries, replace=options.replace)
+    print(f"{options.out}: {manifest.units} units of {manifest.documents} documents\ndigest: {manifest.tree_digest}")
     return 0
 
 

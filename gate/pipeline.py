@@ -23,7 +23,7 @@ from gate.words import plain, short
 
 if TYPE_CHECKING:
     from gate.settings import Settings
-    from gate.snapshot.store import Snapshot
+    from gate.snapshot.reader import Snapshot
 
 Progress = Callable[[int, int], None]
 
@@ -67,7 +67,7 @@ class Circumstances:
 def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
     """Read the golden set, verify the snapshot, ask the retriever every query. A retriever that stops early leaves ``failure``."""
     from gate.retrievers.build import build_retriever
-    from gate.snapshot.store import open_snapshot
+    from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.reports.report import Report
-from gate.reports.words import Name, Sentence, gained_credibly, label_of, plural
+from gate.reports.words import Name, Sentence, gained_credibly, label_of, marked, plural
 
 
 def approvable(report: Report) -> bool:
@@ -33,7 +33,7 @@ def advice(report: Report) -> Sentence:
         return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is compared "
                 "with it, query by query.",)
     if report.input_changes and any(change.needs_approval for change in report.input_changes):
-        return ("Nothing for the rankings. The changed inputs listed above take effect after the merge.",)
+        return ("Nothing for the rankings. The changed inputs below take effect after the merge.",)
     if gained_credibly(report):
         return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. To lock it in, a "
                 "reviewer with write access who is not the author approves the head commit with a review that says why, and sets the "
@@ -76,4 +76,4 @@ def _inconclusive(report: Report) -> Sentence:
 def _mend(report: Report) -> Sentence:
     cure = " ".join(report.cure.split())
     cure = cure[:1].upper() + cure[1:] if cure else "Mend what is listed above and run the check again."
-    return (cure if cure.endswith((".", "!", "?")) else cure + ".",)
+    return marked(cure if cure.endswith((".", "!", "?")) else cure + ".")

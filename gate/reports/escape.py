@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 ELLIPSIS = "…"
 
@@ -46,7 +47,7 @@ def _visible(text: str) -> list[str]:
 # What GitHub turns into a link, a notification or a picture *after* rendering, where no backslash or entity helps, only code does:
 # mentions and e-mail addresses (but ndcg@10 is a metric), issue references, addresses, emoji names, commit hashes.
 _LIVE = re.compile(r"""(?<![A-Za-z0-9_])@\w | @(?!\d+(?:$|[^\w.-]|\.(?!\w)))\w | \#\d | gh-\d | :// | www\. | (?:mailto|xmpp): |
-                       :[\w+-]+: | (?<![0-9a-z_])(?=[a-f]{0,11}[0-9]|[a-f]{12})[0-9a-f]{7,40}(?![0-9a-z])""",
+                       :(?:[a-z+-][\w+-]*|100|1234): | (?<![0-9a-z_])(?=[a-f]{0,11}[0-9]|[a-f]{12})[0-9a-f]{7,40}(?![0-9a-z])""",
                    re.IGNORECASE | re.VERBOSE)
 _SPECIAL = re.compile(r"[&<>|`*\[\]\\~$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _BLOCK_START = re.compile(r"[-+=:]|\d+(?=[.)])")
@@ -67,15 +68,25 @@ def code(text: str, limit: int | None = None, table: bool = True) -> str:
 
 
 def inline(text: str, limit: int | None = None, table: bool = False) -> str:
-    """A piece of running text that does not start a line; a space at either end is kept."""
+    """A piece of running text that does not start a line; a space at either end is kept.
+
+    Characters with a meaning become entities; words that GitHub would bring to life become code.
+    """
     words = clean(text, limit).split(" ")
     shown = " ".join(code(word, table=table) if _LIVE.search(word) else _SPECIAL.sub(_entity, word) for word in words)
     return f"{' ' * text[:1].isspace()}{shown}{' ' * text[-1:].isspace()}" if shown else " " * bool(text)
 
 
-def prose(text: str, limit: int | None = None) -> str:
-    """Running text that starts a line. Characters with a meaning become entities; words that GitHub would bring to life become code."""
-    shown = inline(text, limit).strip()
+def joined(pieces: Iterable[str]) -> str:
+    """Escaped pieces in a row; two codes that touch are kept apart, or their backticks would make one fence."""
+    out = ""
+    for piece in pieces:
+        out += f" {piece}" if out.endswith("`") and piece.startswith("`") else piece
+    return out
+
+
+def at_start(shown: str) -> str:
+    """Escaped text that may start a line: it becomes no list, heading or rule."""
     start = _BLOCK_START.match(shown)
     if start is None:
         return shown

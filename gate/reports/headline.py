@@ -5,7 +5,7 @@ from __future__ import annotations
 from gate.comparison import Comparison, Paired
 from gate.policy import Check
 from gate.reports.report import Report
-from gate.reports.words import (Name, Sentence, confidence, fmt_delta, fmt_interval, fmt_size, fmt_value, metric_label, plural)
+from gate.reports.words import (Name, Sentence, confidence, fmt_delta, fmt_interval, fmt_size, fmt_value, marked, metric_label, plural)
 
 _HALF = 0.5
 _CONCENTRATED = 1.2
@@ -16,25 +16,21 @@ def headline(report: Report) -> Sentence:
     """The sentence of this verdict, ending with a full stop."""
     if report.verdict in ("invalid", "cannot-decide"):
         return _not_judged(report)
-    if report.verdict == "no-baseline" or report.comparison is None:
-        return _alone(report)
-    if report.verdict == "fail":
-        return _failed(report, report.comparison)
+    failed = [check for check in report.checks if check.outcome == "fail"]
     if report.verdict == "accepted":
-        return _accepted(report, report.comparison)
-    return _held(report, report.comparison)
+        return _accepted(report, failed)
+    if failed:
+        return (*_failed(report, failed), ".", f" {plural(len(failed) - 1, 'more check')} failed." if len(failed) > 1 else "")
+    return _held(report, report.comparison) if report.comparison else _alone(report)
 
 
 def _not_judged(report: Report) -> Sentence:
     first = report.problems[0].rstrip(".") if report.problems else "something that a decision needs is missing"
     more = f" (and {plural(len(report.problems) - 1, 'more problem')})" if len(report.problems) > 1 else ""
-    return ("Nothing was judged: ", first, more, ".")
+    return ("Nothing was judged: ", *marked(first), more, ".")
 
 
 def _alone(report: Report) -> Sentence:
-    failed = _failed_checks(report)
-    if failed:
-        return (failed[0].sentence, _more(len(failed) - 1))
     if report.candidate is None:
         return ("There is no baseline to compare with yet.",)
     primary = str(report.policy.primary)
@@ -43,37 +39,31 @@ def _alone(report: Report) -> Sentence:
             "there is no baseline to compare it with yet.",)
 
 
-def _failed_checks(report: Report) -> list[Check]:
-    return [check for check in report.checks if check.outcome == "fail"]
-
-
-def _more(n: int) -> str:
-    return f" {plural(n, 'more check')} failed." if n > 0 else ""
-
-
-def _failed(report: Report, comparison: Comparison) -> Sentence:
-    failed = _failed_checks(report)
+def _failed(report: Report, failed: list[Check]) -> Sentence:
+    """What failed, most telling first, without the full stop."""
     names = [check.name for check in failed]
+    comparison = report.comparison
+    if comparison is None:
+        return marked(failed[0].sentence.rstrip("."))
     if "drop" in names:
-        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison), ".", _more(len(failed) - 1))
-    hidden = [rule for rule in report.policy.protected if f"protected {rule.tag}" in names and rule.tag in comparison.tags]
-    if hidden:
-        rule = hidden[0]
-        stratum = comparison.tags[rule.tag][str(comparison.primary)]
-        return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
-                f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
-                f"more than the {rule.tolerance:g} allowed.", _more(len(failed) - 1))
-    return (failed[0].sentence if failed else "The gate failed.", _more(len(failed) - 1))
+        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison))
+    for rule in report.policy.protected:
+        if f"protected {rule.tag}" in names and rule.tag in comparison.tags:
+            stratum = comparison.tags[rule.tag][str(comparison.primary)]
+            return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
+                    f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
+                    f"more than the {rule.tolerance:g} allowed")
+    return (*marked(failed[0].sentence.rstrip(".")), "; ", *movement(report, comparison))
 
 
-def _accepted(report: Report, comparison: Comparison) -> Sentence:
+def _accepted(report: Report, failed: list[Check]) -> Sentence:
     approval = report.approval
     who = approval.approver if approval and approval.approver else "a reviewer"
-    reason = " ".join(approval.reason.split()) if approval else ""
+    reason = " ".join(approval.reason.split()).rstrip(".") if approval else ""
     if len(reason) > _REASON_CHARS:
         reason = reason[:_REASON_CHARS - 1] + "…"
-    why = (": “", reason, "”") if reason else ()
-    return (*movement(report, comparison), "; ", *flips(comparison), "; accepted by ", Name(who), *why, ".")
+    what = _failed(report, failed) if failed else ("The change",)
+    return (*what, "; accepted by ", Name(who), *((": “", reason, "”") if reason else ()), ".")
 
 
 def _held(report: Report, comparison: Comparison) -> Sentence:
@@ -112,7 +102,7 @@ def flips(comparison: Comparison) -> Sentence:
         n, verb, other = (lost, "lost", "none found one") if lost else (gained, "found", "none lost one")
         return (f"{plural(n, 'query')} {verb} {'its' if n == 1 else 'their'} document, {other}",)
     if main.changed:
-        return (f"no query lost or found its document, {main.worse:,} rank it lower and {main.better:,} higher",)
+        return (f"no query lost or found its document, {main.worse:,} ranked lower and {main.better:,} higher",)
     return ("no query lost or found its document",)
 
 

@@ -50,7 +50,13 @@ def _metric_row(report: Report, name: str, paired: Paired, primary: bool) -> Met
     limits = (-policy.tolerance,) if primary else (-policy.max_drop[name],) if name in policy.max_drop else ()
     before, after = fmt_pair(paired.baseline, paired.candidate, *_floor(report, name))
     return MetricRow(metric_label(name), primary, before, after, fmt_delta(paired.delta, *limits),
-                     fmt_interval(paired.ci.lo, paired.ci.hi, *limits) if paired.ci else "", paired.better, paired.worse, paired.n)
+                     _interval(report, paired, *limits), paired.better, paired.worse, paired.n)
+
+
+def _interval(report: Report, paired: Paired, *limits: float) -> str:
+    """Empty where nothing is tested, equal rankings included: a width would only say what was not seen."""
+    identical = report.comparison is not None and report.comparison.identical
+    return fmt_interval(paired.ci.lo, paired.ci.hi, *limits) if paired.ci and not identical else ""
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,7 @@ def tag_rows(report: Report) -> list[TagRow]:
         before, after = fmt_pair(paired.baseline, paired.candidate)
         small = f"not tested (n < {SMALL_STRATUM})" if paired.n < SMALL_STRATUM else "not tested"
         rows.append(TagRow(tag, paired.n, tag in limits, before, after, fmt_delta(paired.delta, *limit),
-                           fmt_interval(paired.ci.lo, paired.ci.hi) if paired.ci else "", picture(paired, scale),
+                           _interval(report, paired), picture(paired, scale),
                            small if paired.q_value is None else fmt_p(paired.q_value), paired.better, paired.worse, paired))
     return rows
 

@@ -7,6 +7,7 @@ side of the limit it was compared with.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from gate.reports.report import Report
@@ -26,12 +27,19 @@ class Name(str):
     __slots__ = ()
 
 
+_BACKTICKS = re.compile("`([^`]+)`")
+
 Sentence = tuple[str, ...]  # pieces, Names among them; joined without spaces
 
 
 def plain(sentence: Sentence) -> str:
     """A sentence without markup, names in backticks."""
     return "".join(f"`{piece}`" if isinstance(piece, Name) else piece for piece in sentence)
+
+
+def marked(text: str) -> Sentence:
+    """Text in which `names` stand in backticks → a sentence."""
+    return tuple(Name(piece) if odd % 2 else piece for odd, piece in enumerate(_BACKTICKS.split(text)) if piece)
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -166,5 +174,5 @@ def title(report: Report) -> str:
         return "Passed, with a gain" if gained_credibly(report) else "Passed"
     if report.verdict == "inconclusive":
         return "Inconclusive, counted as failed" if report.exit_code else "Inconclusive"
-    return {"fail": "Failed", "accepted": "Accepted by approval", "invalid": "Not judged: invalid input",
-            "cannot-decide": "Not judged: cannot decide", "no-baseline": "No baseline yet"}[report.verdict]
+    return {"fail": "Failed", "accepted": "Accepted by approval", "invalid": "Invalid input",
+            "cannot-decide": "Cannot decide", "no-baseline": "No baseline yet"}[report.verdict]

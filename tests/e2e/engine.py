@@ -61,7 +61,7 @@ def engine_available() -> tuple[bool, str]:
 
 @functools.cache
 def host_address_for_containers() -> str:
-    """The address under which containers on the default bridge network (and act's, on the host's) reach this machine."""
+    """The address of this machine for containers on the default bridge network, and for act's on the host's."""
     # Asked from inside: `docker network inspect bridge` leaves the gateway out on some engines.
     read_default_route = (
         "import socket, struct\n"
@@ -252,7 +252,7 @@ def runner_docker_run(
         )
     except subprocess.TimeoutExpired as late:
         _docker("rm", "--force", name)
-        raise EngineError(f"the container ran longer than {timeout} s; it wrote:\n{late.stdout}\n{late.stderr}") from late
+        raise EngineError(f"the container ran over {timeout} s; it wrote:\n{late.stdout}\n{late.stderr}") from late
     if done.returncode == 125:
         raise EngineError(f"docker could not start the container:\n{done.stderr}")
     return RunResult(
@@ -337,12 +337,13 @@ def runtime_token(run_backend_id: str, job_backend_id: str = "f0e9d8c7-0000-4000
     def part(value: Mapping) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    scope = f"Actions.GenericRead:00000000-0000-0000-0000-000000000000 Actions.Results:{run_backend_id}:{job_backend_id}"
+    results = f"Actions.Results:{run_backend_id}:{job_backend_id}"
+    scope = f"Actions.GenericRead:00000000-0000-0000-0000-000000000000 {results}"
     return f"{part({'alg': 'RS256', 'typ': 'JWT'})}.{part({'scp': scope})}.c2lnbmF0dXJl"
 
 
 def parse_file_command(text: str) -> dict[str, str]:
-    """Read GITHUB_OUTPUT and its like by the runner's grammar; what would fail the step there raises ValueError here."""
+    """Read GITHUB_OUTPUT and its like by the runner's grammar; what fails the step there raises ValueError here."""
     values, position = {}, 0
 
     def line() -> tuple[str, bool] | None:

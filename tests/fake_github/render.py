@@ -1,11 +1,11 @@
-"""Renders users, repositories, commits and contents the way the REST API shows them."""
+"""Renders users, repositories, labels and commits the way the REST API shows them."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
-from .graph import FileChange, blob_sha, tree_sha
+from .graph import FileChange, tree_sha
 from .http_types import Urls, iso
 from .state import App, Commit, Label, Repo, User
 
@@ -251,27 +251,3 @@ def diff_entry(change: FileChange, sha: str, repo: Repo, urls: Urls) -> Json:
         "contents_url": f"{repo_url(repo, urls)}/contents/{change.path}?ref={sha}",
     }
     return shown if change.patch is None else {**shown, "patch": change.patch}
-
-
-# -- contents ------------------------------------------------------------------------------------------------------
-
-
-def content_entry(path: str, data: bytes | None, sha: str, ref: str, repo: Repo, urls: Urls) -> Json:
-    """One line of a directory listing; data is None for a directory."""
-    kind, word = ("dir", "tree") if data is None else ("file", "blob")
-    own = f"{repo_url(repo, urls)}/contents/{path}?ref={ref}"
-    git, html = f"{repo_url(repo, urls)}/git/{word}s/{sha}", f"{urls.html}/{repo.full_name}/{word}/{ref}/{path}"
-    return {
-        "type": kind, "size": len(data or b""), "name": path.rsplit("/", 1)[-1], "path": path, "sha": sha, "url": own,
-        "git_url": git, "html_url": html,
-        "download_url": None if data is None else f"https://raw.githubusercontent.com/{repo.full_name}/{ref}/{path}",
-        "_links": {"self": own, "git": git, "html": html},
-    }  # fmt: skip
-
-
-def content_file(path: str, data: bytes, ref: str, repo: Repo, urls: Urls) -> Json:
-    entry = content_entry(path, data, blob_sha(data), ref, repo, urls)
-    if len(data) > 1_000_000:
-        # Between 1 and 100 MB the JSON form comes without the bytes; clients have to ask for the raw media type.
-        return {**entry, "encoding": "none", "content": ""}
-    return {**entry, "encoding": "base64", "content": base64.encodebytes(data).decode()}

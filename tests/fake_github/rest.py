@@ -6,10 +6,10 @@ import hashlib
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from . import openapi, routes_actions, routes_git, routes_issues, routes_pulls, routes_repos
+from . import openapi, routes_actions, routes_contents, routes_git, routes_issues, routes_pulls, routes_repos
 from .http_types import Answer, Page, Refused, Request
 from .routes import ROUTES, authorize
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from .fake import FakeGitHub
 
 # Importing a module registers its routes.
-HANDLERS = (routes_actions, routes_git, routes_issues, routes_pulls, routes_repos)
+HANDLERS = (routes_actions, routes_contents, routes_git, routes_issues, routes_pulls, routes_repos)
 VERSIONS = ("2022-11-28", "2026-03-10")
+# What the newer version of the API no longer says. Whoever needs merge_commit_sha has to ask for the older one.
+DROPPED = ("merge_commit_sha", "assignee", "has_downloads", "use_squash_pr_title_as_default", "master_branch", "rate")
 
 
 def handle(fake: FakeGitHub, request: Request) -> Answer:
@@ -29,12 +31,24 @@ def handle(fake: FakeGitHub, request: Request) -> Answer:
         found = openapi.load().find(request.method, request.path)
         if fake.validate and found and refused.status not in (401, 501):
             answer = _checked(fake, request, found[0], answer)
+    version = request.headers.get("x-github-api-version", VERSIONS[0])
+    answer.headers["X-GitHub-Api-Version-Selected"] = version
+    if version == VERSIONS[1] and answer.raw is None:
+        answer.json = _without(answer.json, DROPPED)
     if request.method == "GET" and answer.status == 200:
         body = answer.raw if answer.raw is not None else json.dumps(answer.json).encode()
         answer.headers["ETag"] = f'W/"{hashlib.sha256(body).hexdigest()}"'
         if request.headers.get("if-none-match") == answer.headers["ETag"]:
             return Answer(304, headers={"ETag": answer.headers["ETag"]})
     return answer
+
+
+def _without(node: Any, names: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_without(item, names) for item in node]
+    if isinstance(node, dict):
+        return {key: _without(value, names) for key, value in node.items() if key not in names}
+    return node
 
 
 def _answer(fake: FakeGitHub, request: Request) -> Answer:

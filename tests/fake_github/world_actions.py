@@ -59,6 +59,7 @@ class ActionVerbs(PullVerbs):
         now = self.clock.tick()
         workflow = self.workflow(repo, path)
         if pr is not None:
+            assert head_repo or pr.head_repo, "the fork was deleted: runs from it were made before"
             event = "pull_request" if event == "push" else event
             head_repo, head_branch, head_sha = (
                 head_repo or pr.head_repo,

@@ -208,6 +208,7 @@ class RepoVerbs:
             return subprocess.run(["git", "-C", str(checkout), *args], check=True, capture_output=True).stdout
 
         refs = refs or {repo.default_branch: "HEAD"}
+        blobs: dict[str, bytes] = {}  # most files are the same in most commits
         for line in git("rev-list", "--topo-order", "--reverse", "--parents", *refs.values()).decode().splitlines():
             sha, *parents = line.split()
             if sha in repo.network.commits:
@@ -215,8 +216,11 @@ class RepoVerbs:
             files = {}
             for entry in git("ls-tree", "-r", "-z", sha).split(b"\0")[:-1]:
                 meta, path = entry.split(b"\t", 1)
-                if meta.split()[1] == b"blob":
-                    files[path.decode()] = git("cat-file", "blob", meta.split()[2].decode())
+                _, kind, blob = meta.decode().split()
+                if kind == "blob":
+                    if blob not in blobs:
+                        blobs[blob] = git("cat-file", "blob", blob)
+                    files[path.decode()] = blobs[blob]
             name, email, stamp, message = (
                 git("show", "-s", "--format=%an%x00%ae%x00%ct%x00%B", sha).decode().split("\0")
             )

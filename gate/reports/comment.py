@@ -1,0 +1,149 @@
+"""The pull request comment: Markdown that fits GitHub's limit by leaving out whole rows, and says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from gate.reports import advice, provenance, rows, words
+from gate.reports.headline import headline
+from gate.reports.report import Report
+from gate.reports.words import Name, Sentence
+
+# GitHub takes 65,536 characters.
+BUDGET = 60_000
+_SENTENCE_CHARS = 900
+_SHORTEST_ROW = 60
+_ALWAYS_ROWS = 3
+
+
+def marker_prefix(gate: str) -> str:
+    """What every comment of this gate ends with, up to what differs from run to run. ``gate`` is a checked id."""
+    return f"<!-- retrieval-gate:v1 gate={_plain(gate)} "
+
+
+def marker(report: Report) -> str:
+    """The hidden last line by which a later run finds the comment and sees which run wrote it."""
+    meta = report.metadata
+    return (f"{marker_prefix(report.gate)}head={_plain(meta.get('head_sha'))} run={_plain(meta.get('run_id'))} "
+            f"attempt={_plain(meta.get('run_attempt') or 1)} -->")
+
+
+def _plain(value: object) -> str:
+    # Nothing may end the comment early or forge another field.
+    return re.sub(r"[^A-Za-z0-9_.]|-(?=-)", "-", str(value or "")).strip("-") or "none"
+
+
+def render_comment(report: Report, budget: int = BUDGET) -> str:
+    """Markdown of at most ``budget`` UTF-16 units, as GitHub counts; ends with the marker."""
+    return fit(report, "comment.md.j2", budget, lambda text: len(text.encode("utf-16-le")) // 2)
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much is shown: at most ``n`` rows of the tables, optional ``sections``, ``chars`` of a sentence."""
+
+    n: int
+    sections: frozenset[str]
+    chars: int
+
+
+_SECTIONS = (frozenset({"flips", "tags", "checks", "inputs", "approval", "rest"}), frozenset({"flips", "inputs", "approval"}),
+             frozenset({"approval"}), frozenset[str]())
+
+
+def fit(report: Report, template: str, budget: int, measure: Callable[[str], int]) -> str:
+    """Render with as many rows as fit; when no row fits, with fewer sections. Below about 1,500 nothing is promised."""
+    most = max(_longest_table(report), 1)
+    text = ""
+    for sections in _SECTIONS:
+        # An escaped character takes up to six.
+        chars = _SENTENCE_CHARS if len(sections) > 1 else min(_SENTENCE_CHARS, budget // 14)
+        n = min(most, budget // _SHORTEST_ROW)
+        while True:
+            text = _render(report, template, Room(n, sections, chars))
+            size = measure(text)
+            if size <= budget:
+                return text
+            if n == 0:
+                break
+            n = min(n - 1, int(n * budget / size * 0.98))
+    return text
+
+
+def _longest_table(report: Report) -> int:
+    c = report.comparison
+    sizes = [len(report.checks), len(report.problems), len(report.input_changes), len(report.notes), len(report.policy.all_metrics)]
+    return max([*sizes, len(c.lost), 2 * len(c.gained), len(c.tags)] if c else sizes)
+
+
+def shorten(sentence: Sentence, limit: int) -> Sentence:
+    """The sentence, cut within a piece when it is longer than ``limit``."""
+    out: list[str] = []
+    for piece in sentence:
+        if len(piece) > limit:
+            cut = piece[:max(limit - 1, 0)].rstrip() + "…"
+            return (*out, Name(cut) if isinstance(piece, Name) else cut)
+        out.append(piece)
+        limit -= len(piece)
+    return tuple(out)
+
+
+def _render(report: Report, template: str, room: Room) -> str:
+    from gate.reports.templates import markdown
+
+    text = markdown().get_template(template).render(**_context(report, room))
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _context(report: Report, room: Room) -> dict[str, Any]:
+    c, n = report.comparison, room.n
+    # Lost queries are what people act on: gained ones give way first.
+    gained = max(n // 2, min(n, _ALWAYS_ROWS))
+    passed = [check for check in report.checks if check.outcome == "pass"]
+    open_checks = [check for check in report.checks if check.outcome != "pass"]
+    unanswerable = rows.unanswerable_rows(report)
+    tops = [(row.baseline, row.candidate) for row in unanswerable if row.baseline is not None and row.candidate is not None]
+    always = max(n, _ALWAYS_ROWS) if room.sections else 1
+    metrics = rows.metric_rows(report)
+    return {
+        "r": report, "n": n, "always": always, "show": room.sections, "chars": room.chars,
+        "icon": words.icon(report), "title": words.title(report),
+        "headline": shorten(headline(report), room.chars), "advice": shorten(advice.advice(report), room.chars),
+        "flips_line": "".join(_flips_line(report)), "side": words.this_side(report), "confidence": words.confidence(report),
+        "metrics": metrics[:1 + n] if room.sections else metrics[:1], "metric_count": len(metrics),
+        "main": c.main if c else None, "mde": words.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
+        "lost": list(islice(rows.flip_rows(report, c.lost), n)) if c else [], "lost_count": len(c.lost) if c else 0,
+        "gained": list(islice(rows.flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
+        "moved_count": len(c.changes) - len(c.lost) - len(c.gained) if c else 0,
+        "tags": rows.tag_rows(report)[:n] if "tags" in room.sections else [],
+        "tag_count": len(c.tags) if c and not c.identical else 0,
+        "scale": words.fmt_size(rows.tag_scale(c)) if c else "",
+        "open_checks": open_checks, "passed_checks": passed, "problems": report.problems if len(report.problems) > 1 else (),
+        "check_icons": {"fail": "☑️" if report.verdict == "accepted" else "❌", "inconclusive": "⚠️"},
+        "approval": report.approval if advice.shows_approval(report) and "approval" in room.sections else None,
+        "unanswerable_count": len(unanswerable),
+        "top_before": words.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
+        "top_after": words.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
+        "excluded": [(len(ids), ids, why) for (name, why), ids in zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True) if ids],
+        "latency": _latency(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
+        "marker": marker(report),
+    }
+
+
+def _flips_line(report: Report) -> Sentence:
+    from gate.reports.headline import flips
+
+    text = "".join(flips(report.comparison)) if report.comparison else ""
+    return (text[:1].upper() + text[1:],)
+
+
+def _latency(report: Report) -> str:
+    t = report.latency
+    if t.candidate_p50 is None:
+        return ""
+    before = (lambda value: f"{words.fmt_ms(value)} → ") if t.baseline_p50 is not None else (lambda value: "")
+    return f"p50 {before(t.baseline_p50)}{words.fmt_ms(t.candidate_p50)}, p95 {before(t.baseline_p95)}{words.fmt_ms(t.candidate_p95)}"

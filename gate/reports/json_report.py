@@ -1,0 +1,107 @@
+"""report.json: everything a program may want, unrounded, plain JSON types, no NaN. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gate.comparison import Paired, QueryChange
+from gate.reports import rows
+from gate.reports.report import Report
+from gate.reports.words import label_of
+
+SCHEMA = 1
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """The report as a dict; README, «report.json», says what each key holds."""
+    comparison = report.comparison
+    value: dict[str, Any] = {
+        "schema": SCHEMA, "gate": report.gate, "verdict": report.verdict, "exit_code": report.exit_code,
+        "checks": [{"name": c.name, "outcome": c.outcome, "sentence": c.sentence, "approvable": c.approvable, "numbers": dict(c.numbers)}
+                   for c in report.checks],
+        "primary": _primary(report), "metrics": _metrics(report),
+        "tags": {tag: {"n": next(iter(table.values())).n, "metrics": {name: _paired(p) for name, p in table.items()}}
+                 for tag, table in comparison.tags.items()} if comparison else {},
+        "flips": {"lost": [_flip(report, change) for change in comparison.lost] if comparison else [],
+                  "gained": [_flip(report, change) for change in comparison.gained] if comparison else []},
+        "unanswerable": _unanswerable(report),
+        "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
+        "latency": vars(report.latency) | {"ratio": report.latency.ratio},
+        "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
+        "approval": _approval(report), "input_changes": [vars(change) for change in report.input_changes],
+        "baseline": vars(report.baseline_info) if report.baseline_info else None,
+    }
+    return _json(value)
+
+
+def _json(value: Any) -> Any:
+    """JSON types only: what is not finite becomes null, what JSON does not know becomes its text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    return str(value)
+
+
+def _paired(paired: Paired) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "baseline": paired.baseline, "candidate": paired.candidate, "delta": paired.delta,
+        "ci": [paired.ci.lo, paired.ci.hi] if paired.ci else None, "p_value": paired.p_value, "q_value": paired.q_value,
+        "better": paired.better, "worse": paired.worse, "n": paired.n}
+    if paired.mcnemar is not None:
+        found["mcnemar"] = {"exact": paired.mcnemar[0], "mid_p": paired.mcnemar[1]}
+    return found
+
+
+def _alone(report: Report, name: str) -> dict[str, Any]:
+    """The same keys when nothing was compared."""
+    scored = report.candidate
+    return {"baseline": None, "candidate": scored.mean(name) if scored else None, "delta": None, "ci": None, "p_value": None,
+            "q_value": None, "better": 0, "worse": 0, "n": len(scored.queries) if scored else 0}
+
+
+def _metrics(report: Report) -> dict[str, Any]:
+    if report.comparison is not None:
+        return {name: _paired(paired) for name, paired in report.comparison.metrics.items()}
+    return {str(metric): _alone(report, str(metric)) for metric in report.candidate.metrics} if report.candidate else {}
+
+
+def _primary(report: Report) -> dict[str, Any]:
+    name = str(report.policy.primary)
+    main = report.comparison.main if report.comparison else None
+    found = _paired(main) if main else _alone(report, name)
+    return {"metric": name} | {key: found[key] for key in ("baseline", "candidate", "delta", "ci", "p_value", "n")} | {
+        "ci_method": main.ci.method if main and main.ci else None, "changed": main.changed if main else 0, "mde": main.mde if main else None}
+
+
+def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": change.id, "tags": list(rows.tags_of(report, change.id)), "baseline_rank": change.baseline_rank,
+                             "candidate_rank": change.candidate_rank, "delta": change.delta}
+    if report.show_queries:
+        found["query"] = rows.query_text(report, change.id)
+    instead = rows.taker(report, change)
+    return found | ({"replaced_by": instead} if instead else {})
+
+
+def _unanswerable(report: Report) -> dict[str, Any]:
+    found = rows.unanswerable_rows(report)
+    return {"n": len(found), "queries": [{"id": row.id, "baseline_score": row.baseline, "candidate_score": row.candidate}
+                                         | ({"query": row.text} if report.show_queries else {}) for row in found]}
+
+
+def _approval(report: Report) -> dict[str, Any] | None:
+    approval = report.approval
+    if approval is None:
+        return None
+    return {"eligible": approval.eligible, "conditions": [vars(condition) for condition in approval.conditions],
+            "pull_request": approval.pull_request, "head_sha": approval.head_sha, "label": label_of(report),
+            "label_present": approval.label_present, "approver": approval.approver, "reason": approval.reason,
+            "review_id": approval.review_id, "label_event_id": approval.label_event_id}

@@ -1,0 +1,148 @@
+"""The report for a terminal: complete without colour, safe in a workflow log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from gate.comparison import QueryChange
+from gate.reports import advice, provenance, rows, words
+from gate.reports.escape import clean, guard
+from gate.reports.headline import headline
+from gate.reports.report import Report
+
+T = TypeVar("T")
+
+_MOST_ROWS = 30
+_COLORS = {"pass": "32", "accepted": "32", "fail": "31", "inconclusive": "33"}
+_OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
+
+
+def render_text(report: Report, color: bool = False) -> str:
+    """Lines of text; ends with a newline. ``color`` paints the verdict and nothing else."""
+    return "".join(guard(line.rstrip()) + "\n" for line in _squeezed(_lines(report, color)))
+
+
+def _squeezed(lines: Iterable[str]) -> Iterator[str]:
+    """Never two empty lines in a row, none at the end."""
+    waiting = False
+    for line in lines:
+        if not line:
+            waiting = True
+            continue
+        if waiting:
+            yield ""
+        waiting = False
+        yield line
+
+
+def _lines(report: Report, color: bool) -> Iterator[str]:
+    verdict = words.title(report).upper()
+    if color:
+        code = "31" if report.exit_code else _COLORS.get(report.verdict, "33")
+        verdict = f"\033[1;{code}m{verdict}\033[0m"
+    yield f"{verdict}  retrieval gate {clean(report.gate, 60)} (exit code {report.exit_code})"
+    yield clean(words.plain(headline(report)), 900)
+    yield ""
+    yield from (f"  - {clean(problem, 600)}" for problem in _few(report.problems if len(report.problems) > 1 else ()))
+    yield ""
+    yield from _metrics(report)
+    yield ""
+    yield from _checks(report)
+    yield ""
+    if report.comparison is not None:
+        yield from _flips(report, "Lost, by damage", report.comparison.lost)
+        yield ""
+        yield from _flips(report, "Gained", report.comparison.gained)
+        yield ""
+        yield from _tags(report)
+        yield ""
+    if report.input_changes:
+        yield "Changed inputs"
+        yield from (f"  {clean(c.name, 80)}: {clean(c.old, 80) or 'none'} -> {clean(c.new, 80) or 'none'}"
+                    f"{' (needs approval)' if c.needs_approval else ''}" for c in _few(report.input_changes))
+        yield ""
+    if report.approval is not None and advice.shows_approval(report):
+        yield "Approval"
+        yield from (f"  [{'x' if c.met else ' '}] {clean(c.sentence, 300)}"
+                    f"{' -> ' + clean(c.cure, 300) if not c.met and c.cure else ''}" for c in report.approval.conditions)
+        yield ""
+    yield from _apart(report)
+    yield ""
+    yield "What to do now"
+    yield f"  {clean(words.plain(advice.advice(report)), 1200)}"
+    yield ""
+    yield from (f"  note: {clean(note, 400)}" for note in _few(report.notes))
+    yield ""
+    line = " · ".join(f"{fact.name} {clean(fact.value, 40)}{f' ({fact.note})' if fact.note else ''}" for fact in provenance.facts(report))
+    if line:
+        yield line
+
+
+def _few(items: Sequence[T]) -> Sequence[T]:
+    return items[:_MOST_ROWS]
+
+
+def table(head: Sequence[str], body: Iterable[Sequence[str]], left: int = 1) -> Iterator[str]:
+    """Columns of equal width; the first ``left`` to the left, the others to the right."""
+    lines = [list(head), *map(list, body)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
+    for line in lines:
+        yield "  " + "  ".join(text.ljust(width) if at < left else text.rjust(width)
+                               for at, (text, width) in enumerate(zip(line, widths, strict=True)))
+
+
+def _metrics(report: Report) -> Iterator[str]:
+    found = rows.metric_rows(report)
+    if not found:
+        return
+    side = words.this_side(report)
+    if report.comparison is None:
+        yield from table(("metric", side), ((row.label, row.candidate) for row in found))
+        return
+    yield from table(("metric", "baseline", side, "delta", words.confidence(report), "better", "worse"),
+                     ((row.label, row.baseline, row.candidate, row.delta, row.interval or words.NONE, str(row.better), str(row.worse))
+                      for row in found))
+    main = report.comparison.main
+    seen = f"; smallest true change that this set would show: {words.fmt_size(main.mde)} (80 % power)" if main.mde is not None else ""
+    yield f"  {words.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
+    if report.latency.candidate_p50 is not None:
+        yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
+               f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
+
+
+def _checks(report: Report) -> Iterator[str]:
+    if report.checks:
+        yield "Checks"
+    for check in report.checks:
+        yield f"  {_OUTCOMES.get(check.outcome, check.outcome):<4}  {clean(check.name, 60)}: {clean(check.sentence, 600)}"
+
+
+def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iterator[str]:
+    if not changes:
+        return
+    more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
+    yield f"{title}: {words.plural(len(changes), 'query')}{more}"
+    body = [(clean(row.id, 40), f"{row.before} -> {row.after}", clean(row.text, 60), clean(" ".join(row.tags), 40),
+             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else "")
+            for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
+    yield from table(("query", "rank", "", "", ""), body, left=5)
+
+
+def _tags(report: Report) -> Iterator[str]:
+    found = rows.tag_rows(report)
+    if not found or (report.comparison is not None and report.comparison.identical):
+        return
+    yield f"Per tag{f' (showing {_MOST_ROWS} of {len(found):,})' if len(found) > _MOST_ROWS else ''}"
+    yield from table(("tag", "n", "baseline", words.this_side(report), "delta", "interval", "q"),
+                     ((clean(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate, row.delta,
+                       row.interval or words.NONE, row.q) for row in _few(found)))
+
+
+def _apart(report: Report) -> Iterator[str]:
+    unanswerable = len(rows.unanswerable_rows(report))
+    if unanswerable:
+        yield f"  {words.plural(unanswerable, 'unanswerable query', 'unanswerable queries')}, in no mean"
+    for (_, why), ids in zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True):
+        if ids:
+            yield f"  {len(ids):,} {why}: {clean(', '.join(ids[:10]), 200)}{' …' if len(ids) > 10 else ''}"

@@ -1,0 +1,189 @@
+"""Kind ``python``: the team's own function, asked in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gate.errors import InvalidInput, RetrieverFailed
+from gate.golden.model import Query
+from gate.retrievers.child import WORKER, Child, ChildFault
+from gate.retrievers.cutting import cut
+from gate.retrievers.output import Captured, quoted
+from gate.retrievers.sandbox import Home, environment, first_closed, other_user
+from gate.runs import BadRanking, Ranking, parse_ranking
+from gate.settings import Limits
+
+RESTARTS = 3
+FILE_BYTES = 1024**3
+PROCESSES = 1024
+_SHOWN_LINES = 40
+# -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
+_FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+
+
+class PythonRetriever:
+    """Asks ``module:function`` with (query, n). A query that raises, hangs or kills the process gets ``Ranking.error``.
+
+    ``notes``: what a reader of the report should know. ``captured``: what the function printed.
+    """
+
+    def __init__(self, function: str, path: Path, limits: Limits, snapshot: Path | None = None, executable: str = "") -> None:
+        self.function, self.path, self.limits, self.snapshot = function, path, limits, snapshot
+        self.executable = executable or sys.executable
+        self.notes: list[str] = []
+        self.captured = Captured()
+        self._user = other_user()
+        self._child: Child | None = None
+        self._home: Home | None = None
+        self._restarts = 0
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"kind": "python", "function": self.function}
+
+    def __enter__(self) -> PythonRetriever:
+        if not self.path.is_dir():
+            raise InvalidInput(f"{self.path}: no such directory", "set `retriever.path` to the directory that holds the module")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._drop()
+
+    def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
+        deadline = time.monotonic() + self.limits.run_seconds
+        longer = 0
+        try:
+            for done, query in enumerate(queries):
+                ranking, more = self._one(query, depth, deadline, f"{done} of {len(queries)} queries were answered")
+                longer += more
+                yield query.id, ranking
+        finally:
+            if longer:
+                self.notes.append(f"{longer} queries got more than {depth} results; the rest was cut")
+            if self._child is not None and self._child.stray():
+                self.notes.append("something that nobody asked for was on the answer pipe at the end; it was ignored")
+
+    # one question
+
+    def _one(self, query: Query, depth: int, deadline: float, so_far: str) -> tuple[Ranking, bool]:
+        child = self._ready(depth, deadline, so_far)
+        left = self._left(deadline, so_far)
+        asked = time.monotonic()
+        try:
+            answer = child.exchange({"query": query.text, "n": depth}, secrets.token_hex(16), min(left, self.limits.query_seconds))
+            took = (time.monotonic() - asked) * 1000
+            ranking = _ranking(answer, query.id)
+            ranking.ms = took
+            return ranking, cut(ranking, depth) or _beyond(answer, depth)
+        except ChildFault as fault:
+            self._drop(grace=0.0)
+            self._left(deadline, so_far)
+            return Ranking([], error=f"query {query.id!r}: {fault}" + self._printed()), False
+
+    def _left(self, deadline: float, so_far: str) -> float:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise self._failed(f"the run took longer than {self.limits.run_seconds:g} s; {so_far}",
+                               "make the retriever faster, or raise `retriever.limits.run_seconds`")
+        return left
+
+    def _ready(self, depth: int, deadline: float, so_far: str) -> Child:
+        child = self._child
+        if child is not None:
+            if child.alive() and not child.stray():
+                return child
+            self.notes.append("the retriever's process wrote an answer that nobody asked for, and was started anew" if child.alive()
+                              else "the retriever's process ended between two queries, and was started anew")
+            self._drop(grace=0.0)
+        if self._restarts > RESTARTS:
+            raise self._failed(f"the retriever hung or died {self._restarts} times; {so_far}", "see what it printed, and mend it")
+        self._restarts += 1
+        self._child = self._start(depth, min(self.limits.start_seconds, self._left(deadline, so_far)))
+        return self._child
+
+    # start and end
+
+    def _start(self, depth: int, seconds: float) -> Child:
+        self._admit()
+        self._home = Home(self._user)
+        more = {"RETRIEVAL_GATE_DEPTH": str(depth)}
+        if self.snapshot is not None:
+            more["RETRIEVAL_GATE_SNAPSHOT"] = str(self.snapshot.resolve())
+        setup = {"function": self.function, "path": str(self.path.resolve()), "parent": os.getpid(), "file_bytes": FILE_BYTES,
+                 "memory_bytes": self.limits.memory_mb * 1024**2,
+                 # Of the gate's own user, this would count everything else that user runs.
+                 "processes": None if self._user is None else PROCESSES}
+        try:
+            command = [self.executable, *_FLAGS, str(WORKER)]
+            self._child = Child(command, environment(self._home.path, more), self._user, self.captured)
+            answer = self._child.exchange(setup, secrets.token_hex(16), seconds)
+        except OSError as error:
+            self._drop(grace=0.0)
+            raise self._failed(f"{self.executable}: cannot be started ({error.strerror})",
+                               "run the gate in its image, where the retriever gets a user of its own") from None
+        except ChildFault as fault:
+            self._drop(grace=0.0)
+            raise self._failed(f"{self.function}: could not be loaded: {fault}",
+                               "make the import cheaper, or raise `retriever.limits.start_seconds`" if fault.kind == "hang" else
+                               "see what it printed, and mend it") from None
+        if answer.get("ready") is not True:
+            self._drop()
+            reason = str(answer.get("unusable", ""))[:1000] or "its import failed\n" + quoted(str(answer.get("raised", "")))
+            raise self._failed(f"{self.function}: {reason}", "check `retriever.function` and `retriever.path`; the module is imported "
+                                                            "with `retriever.path` as the first directory of sys.path")
+        return self._child
+
+    def _admit(self) -> None:
+        """The other user must reach the interpreter, the code and the snapshot. In CI that is a must; on somebody's own machine,
+        where the code is theirs as well, the gate falls back to their user and says so."""
+        user = self._user
+        if user is None:
+            return
+        wanted = [Path(self.executable), WORKER, self.path, *([] if self.snapshot is None else [self.snapshot])]
+        closed = [f"{place}: is closed to the retriever's user (uid {user.uid}), who needs it on the way to {path}"
+                  for path in wanted if (place := first_closed(path, user)) is not None]
+        if not closed:
+            return
+        if os.environ.get("GITHUB_ACTIONS") or os.environ.get("CI"):
+            raise RetrieverFailed(closed, "open these directories for others (chmod o+rx), or move the files to a place that is open")
+        self.notes.append(f"the retriever ran as the gate's own user, not as one of its own: {closed[0]}")
+        self._user = None
+
+    def _drop(self, grace: float | None = None) -> None:
+        child, self._child = self._child, None
+        if child is not None and not (child.close() if grace is None else child.close(grace)):
+            self.notes.append("a process that the retriever started could not be ended")
+        home, self._home = self._home, None
+        if home is not None:
+            home.remove()
+
+    # words
+
+    def _printed(self) -> str:
+        text = self.captured.text(_SHOWN_LINES)
+        return f"\nThe retriever printed:\n{text}" if text else ""
+
+    def _failed(self, message: str, cure: str) -> RetrieverFailed:
+        return RetrieverFailed(message + self._printed(), cure)
+
+
+def _beyond(answer: Mapping[str, Any], depth: int) -> bool:
+    returned = answer.get("returned")
+    return type(returned) is int and returned > depth
+
+
+def _ranking(answer: Mapping[str, Any], query_id: str) -> Ranking:
+    """The ranking in an answer, which may hold anything."""
+    if "raised" in answer:
+        return Ranking([], error=f"query {query_id!r}: the function raised an error\n{quoted(str(answer['raised']), 20)}")
+    if "unusable" in answer:
+        return Ranking([], error=f"query {query_id!r}: {' '.join(str(answer['unusable']).split())[:1000]}")
+    try:
+        return parse_ranking({"ranked": answer.get("ranked")})
+    except BadRanking as fault:
+        return Ranking([], error=f"query {query_id!r}: {fault}")

@@ -1,0 +1,148 @@
+"""What a retriever's process may see and reach: its user, its environment, its own directory, and how it is ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+USER = "retriever"
+NOBODY = 65534
+# An allow-list, because nobody can list the names under which secrets come.
+_PASSED = ("PATH", "LANG", "LC_ALL", "TZ")
+# More threads change the last bits of sums, and with them the order of near ties; whoever needs them sets the variable.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
+_PR_DUMPABLE, _PR_CHILD_SUBREAPER = 4, 36
+
+
+@dataclass(frozen=True)
+class User:
+    """Who a child runs as; never the gate's own user."""
+
+    uid: int
+    gid: int
+
+
+def other_user() -> User | None:
+    """User ``retriever`` where it exists, else nobody; None when the gate is not root and cannot choose."""
+    if os.geteuid() != 0:
+        return None
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(USER)
+    except KeyError:
+        return User(NOBODY, NOBODY)
+    return User(entry.pw_uid, entry.pw_gid) if entry.pw_uid else User(NOBODY, NOBODY)
+
+
+def first_closed(path: Path, user: User) -> Path | None:
+    """The first directory (or the path itself) on the way to ``path`` that ``user`` cannot pass, by its permission bits."""
+    real = Path(os.path.realpath(path))
+    for place in (*reversed(real.parents), real):
+        try:
+            facts = place.stat()
+        except OSError:
+            return place
+        shift = 6 if facts.st_uid == user.uid else 3 if facts.st_gid == user.gid else 0
+        needed = 0 if not stat.S_ISDIR(facts.st_mode) else 1
+        if place == real:
+            needed |= 4
+        if (facts.st_mode >> shift) & needed != needed:
+            return place
+    return None
+
+
+def environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """All that the child finds in its environment."""
+    kept = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    threads = {name: os.environ.get(name, "1") for name in _THREADS}
+    place = {"HOME": str(home), "TMPDIR": str(home), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {"LANG": "C.UTF-8"} | kept | threads | place | dict(more)
+
+
+class Home:
+    """A directory of the child's own, for HOME and TMPDIR; gone after ``remove``."""
+
+    def __init__(self, user: User | None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="retriever-"))
+        if user is not None:
+            os.chown(self.path, user.uid, user.gid)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _prctl(option: int, value: int) -> bool:
+    """Linux only; False elsewhere."""
+    try:
+        import ctypes
+
+        return bool(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0)
+    except (AttributeError, OSError, ImportError):
+        return False
+
+
+class Guard:
+    """What the gate changes about itself while a child lives.
+
+    As the same user, it makes its memory and /proc/<pid>/environ unreadable for that user. As another user, it adopts orphans:
+    what the child leaves behind in a session of its own becomes a child of the gate, and can be found and ended.
+    """
+
+    def __init__(self, user: User | None) -> None:
+        self.user = user
+        self._adopts = user is not None and _prctl(_PR_CHILD_SUBREAPER, 1)
+        self._hides = user is None and os.geteuid() != 0 and _prctl(_PR_DUMPABLE, 0)
+
+    def sweep(self, seconds: float = 3.0) -> bool:
+        """Kill what outlived the child's group. False when something is still there.
+
+        Only direct children of this process are signalled, since the number of a child that nobody has waited for cannot be
+        given to another process; and only those of the other user, which no other child of the gate runs as.
+        """
+        deadline = time.monotonic() + seconds
+        while self.user is not None and (left := list(_children(self.user.uid))):
+            for pid in left:
+                _end(pid)
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+        return True
+
+    def release(self) -> None:
+        if self._adopts:
+            _prctl(_PR_CHILD_SUBREAPER, 0)
+        if self._hides:
+            _prctl(_PR_DUMPABLE, 1)
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, os.WNOHANG)
+    except OSError:
+        pass
+
+
+def _children(uid: int) -> Iterable[int]:
+    try:
+        names = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return
+    own = str(os.getpid())
+    for name in names:
+        try:
+            # Not the owner of /proc/<pid>: a process can make that root.
+            status = Path("/proc", name, "status").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        facts = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+        if facts.get("PPid", "").strip() == own and str(uid) in facts.get("Uid", "").split():
+            yield int(name)

@@ -1,0 +1,164 @@
+"""Builds Reports from a few lines, through the real scoring, comparison and policy.
+
+A world is a list of :func:`q` lines: id, text, tags, and the rank of the relevant document before and after (None: not found).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gate.baseline.approval import Condition, Eligibility
+from gate.golden.model import GoldenSet, Query
+from gate.pipeline import Circumstances, Reference, assess
+from gate.policy import Policy
+from gate.reports.report import BaselineInfo, InputChange, Latency, Report
+from gate.runs import Ranking, Run
+
+HEAD = "8f3c2a9d41e07b65c1d2e3f4a5b6c7d8e9f00112"
+BASE = "1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e"
+DEPTH = 20
+
+
+@dataclass(frozen=True)
+class Line:
+    id: str
+    text: str
+    tags: tuple[str, ...]
+    before: int | None
+    after: int | None
+    doc: str
+
+
+def q(id: str, before: int | None = 1, after: int | None = 1, text: str = "", tags: Sequence[str] = (), doc: str = "") -> Line:
+    return Line(id, text or f"question {id}", tuple(tags), before, after, doc or f"doc-{id}")
+
+
+def ranking(line: Line, rank: int | None, side: str, score: float = 9.0) -> Ranking:
+    """Twenty documents with the relevant one at ``rank``; the others are named after the side, so that rankings differ."""
+    docs = [f"{side}-{line.id}-{i}" for i in range(1, DEPTH + 1)]
+    if rank is not None:
+        docs[rank - 1] = line.doc
+    return Ranking(docs, [score - i / 10 for i in range(DEPTH)])
+
+
+def golden_of(lines: Sequence[Line], unanswerable: Sequence[str] = ()) -> GoldenSet:
+    queries = [Query(id=line.id, text=line.text, gains={line.doc: 1.0}, tags=line.tags, line=n) for n, line in enumerate(lines, 1)]
+    queries += [Query(id=i, text=f"nothing answers {i}", gains={}, answerable=False, line=len(lines) + n)
+                for n, i in enumerate(unanswerable, 1)]
+    return GoldenSet(tuple(queries), path="golden.jsonl", version="1.4.0")
+
+
+def runs_of(lines: Sequence[Line], unanswerable: Sequence[str] = ()) -> tuple[Run, Run]:
+    before = {line.id: ranking(line, line.before, "old") for line in lines}
+    # A query whose rank did not move keeps its whole ranking.
+    after = {line.id: before[line.id] if line.before == line.after else ranking(line, line.after, "new") for line in lines}
+    for n, i in enumerate(unanswerable):
+        before[i], after[i] = Ranking([f"x{n}"], [3.0 + n]), Ranking([f"x{n}"], [3.5 + n])
+    return Run(before), Run(after)
+
+
+LATENCY = Latency(11.2, 40.0, 12.9, 44.1)
+METADATA = {"head_sha": HEAD, "base_sha": BASE, "run_url": "https://github.com/acme/wiki/actions/runs/77/attempts/1", "run_id": "77",
+            "run_attempt": 1, "pull_request": 12, "golden_version": "1.4.0", "golden_digest": "sha256:" + "a1" * 32,
+            "snapshot_digest": "sha256:" + "b2" * 32, "corpus_digest": "sha256:" + "c3" * 32, "policy_digest": "sha256:" + "d4" * 32,
+            "retriever": {"kind": "python", "function": "search.retriever:retrieve"}, "versions": {"gate": "0.1.0"}, "depth": DEPTH,
+            "seed": 0}
+BASELINE = BaselineInfo(digest="sha256:" + "e5" * 32, commit=BASE, created="2026-03-01T08:00:00Z",
+                        provenance="approved by alice in pull request #7: better synonyms",
+                        url=f"https://github.com/acme/wiki/commit/{BASE}", age_days=12.4, expires_in_days=77.6)
+
+
+def make(lines: Sequence[Line], policy: Policy | None = None, *, unanswerable: Sequence[str] = (), changes: Sequence[InputChange] = (),
+         old_labels: dict[str, str] | None = None, approval: Eligibility | None = None, titles: dict[str, str] | None = None,
+         **more: Any) -> Report:
+    """Compare and decide, as every road of the gate does; ``more`` are fields of the Report."""
+    before, after = runs_of(lines, unanswerable)
+    report = assess(golden_of(lines, unanswerable), after, Reference(before, old_labels, BASELINE), policy or Policy(),
+                    Circumstances("wiki-search", approval, tuple(changes), metadata=METADATA, titles=titles or {}))
+    return replace(report, **({"latency": LATENCY} | more))
+
+
+def stopped(verdict: str, exit_code: int, problems: Sequence[str], cure: str, **more: Any) -> Report:
+    """A run that came to no judgement."""
+    return Report(gate="wiki-search", verdict=verdict, exit_code=exit_code, policy=Policy(), problems=tuple(problems), cure=cure,
+                  **({"metadata": METADATA} | more))
+
+
+def first_adoption(lines: Sequence[Line], policy: Policy | None = None, **more: Any) -> Report:
+    """No baseline anywhere yet."""
+    report = assess(golden_of(lines), runs_of(lines)[1], None, policy or Policy(), Circumstances("wiki-search", metadata=METADATA))
+    return replace(report, **more)
+
+
+# --- one world for every verdict --------------------------------------------------------------------------------------
+
+_WORDS = ("reset the vpn token", "who approves a purchase", "restart the gateway in Lyon", "leave carried over to next year",
+          "close a customer account", "backup window of the database", "rotate a service key", "badge for a visitor")
+
+
+def _lines(moves: dict[int, tuple[int | None, int | None]], n: int = 60) -> list[Line]:
+    lines = []
+    for i in range(n):
+        before, after = moves.get(i, (1 + i % 3, 1 + i % 3))
+        exact = i < 18
+        text = f"ERR-{4400 + i}" if exact else f"{_WORDS[i % len(_WORDS)]} ({i})"
+        tags = ("exact-term",) if exact else ("paraphrase", "policy") if i % 4 == 0 else ("paraphrase",)
+        lines.append(q(f"q{i:03d}", before, after, text, tags + (("rare",) if i in (20, 40) else ())))
+    return lines
+
+
+TITLES = {f"new-q{i:03d}-{rank}": f"Runbook {i}, part {rank}" for i in range(60) for rank in range(1, 4)}
+DROP = {i: (1, None) for i in range(0, 9)} | {9: (2, 14), 10: (1, 6), 30: (12, 3), 31: (4, 1)}
+NOT_YET = Eligibility(
+    False, (Condition("label", True, "The label `baseline-update` is set."),
+            Condition("labeller", True, "It was set by bob, who has write access and is not the author."),
+            Condition("review", False, "No approving review of the head commit 8f3c2a9 was found.",
+                      "a reviewer with write access approves this commit")), 12, HEAD, "baseline-update", True)
+APPROVED = Eligibility(True, (*NOT_YET.conditions[:2], Condition("review", True, "bob approved the head commit 8f3c2a9 and said why.")), 12, HEAD, "baseline-update", True,
+                       "bob", "codes are now found by the code index; see #11", 501, 601)
+CHANGES = (InputChange("policy tolerance", "0.02", "0.05", True), InputChange("golden set: queries added", "", "4"),
+           InputChange("chunker", "words:200", "words:400"))
+
+
+def failing(**more: Any) -> Report:
+    return make(_lines(DROP), Policy(floors={"recall@5": 0.9}), unanswerable=["u1", "u2"], titles=TITLES, **more)
+
+
+def accepted(**more: Any) -> Report:
+    return make(_lines(DROP), approval=APPROVED, changes=CHANGES, **more)
+
+
+def passing(**more: Any) -> Report:
+    return make(_lines({30: (2, 1), 31: (3, 4)}), **more)
+
+
+def gaining(**more: Any) -> Report:
+    return make(_lines({i: (None, 1) for i in range(0, 12)}), **more)
+
+
+def inconclusive(**more: Any) -> Report:
+    return make(_lines({3: (1, None), 4: (1, None), 20: (1, 3), 33: (5, 1), 34: (1, 2)}), **more)
+
+
+def identical(**more: Any) -> Report:
+    return make(_lines({}), **more)
+
+
+def cannot_decide() -> Report:
+    return stopped("cannot-decide", 3, ["The artifact `retrieval-gate-baseline` of run 61 has expired (2026-02-27)."],
+                   "start the workflow by hand on the default branch (Actions → Retrieval gate → Run workflow); it makes a new baseline.")
+
+
+def invalid() -> Report:
+    return stopped("invalid", 2, ["golden.jsonl:14: not valid JSON (Expecting ',' delimiter at column 31)",
+                                  "golden.jsonl:20: `relevant` is missing"], "mend these lines")
+
+
+def no_baseline() -> Report:
+    return first_adoption(_lines({}))
+
+
+EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive, "identical": identical,
+         "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline}
