@@ -81,7 +81,7 @@ def evaluate(options: Namespace) -> int:
     pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), "run")
     for warning in (*golden.warnings, *run.warnings):
         print(f"warning: {warning}", file=sys.stderr)
-    print(jsonio.pretty(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored), end="")
+    print(jsonio.dumps(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored).rstrip("\n"))
     return 0
 
 
@@ -158,7 +158,7 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
     if options.format == "json":
         from gate.reports.json_report import report_json
 
-        print(jsonio.pretty(report_json(report)), end="")
+        print(jsonio.dumps(report_json(report)))
     elif options.format == "markdown":
         from gate.reports.comment import render_comment
 

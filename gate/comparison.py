@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from gate.golden.model import GoldenSet
 from gate.runs import Run
@@ -21,8 +22,7 @@ from gate.statistics.tests01 import mcnemar
 SMALL_STRATUM = 10  # below this many queries a tag is shown with its n and not tested
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """How uncertainty is expressed; part of the policy, so that it cannot drift between two runs."""
 
     confidence: float = 0.95
@@ -56,8 +56,7 @@ class Paired:
         return self.better + self.worse
 
 
-@dataclass(frozen=True, slots=True)
-class QueryChange:
+class QueryChange(NamedTuple):
     """One paired query whose primary metric moved or that flipped. Ranks are from 1; None: no gold unit came back at all."""
 
     id: str
@@ -96,8 +95,7 @@ class Comparison:
         return self.metrics[str(self.primary)]
 
 
-@dataclass(frozen=True)
-class LabelChanges:
+class LabelChanges(NamedTuple):
     """How this golden set differs from the one the baseline was scored with; ids in order."""
 
     added: tuple[str, ...] = ()

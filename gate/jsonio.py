@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -10,7 +9,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from gate.errors import InvalidInput
 
@@ -68,10 +67,9 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
     """
     try:
         with open(path, "rb") as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            stream = _inflating(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
             seen = 0
-            for number, line in enumerate(io.BufferedReader(stream), 1) if packed else enumerate(stream, 1):
+            for number, line in enumerate(stream, 1):
                 seen += len(line)
                 if seen > limit or len(line) > MAX_LINE_CHARS:
                     raise InvalidInput(f"{path}:{number}: larger than the gate reads ({limit} bytes in all, "
@@ -89,10 +87,18 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
         raise InvalidInput(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InvalidInput(f"{path}: is a directory, a file was expected") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error) as error:
         raise InvalidInput(f"{path}: damaged or cut gzip file ({error})", "make or download it again") from None
     except OSError as error:
+        if error.errno is None:  # gzip.BadGzipFile is an OSError of its own
+            raise InvalidInput(f"{path}: damaged or cut gzip file ({error})", "make or download it again") from None
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _inflating(raw: IO[bytes]) -> io.BufferedReader:
+    import gzip  # most runs are plain, and this import is not free
+
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw))  # type: ignore[type-var]
 
 
 def gunzip(data: bytes, limit: int, name: str) -> bytes:
@@ -111,6 +117,8 @@ def gunzip(data: bytes, limit: int, name: str) -> bytes:
 
 def gzip_bytes(data: bytes) -> bytes:
     """Gzip with no name and no time in it, so that equal content gives equal bytes."""
+    import gzip
+
     out = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=out, compresslevel=6, mtime=0) as stream:
         stream.write(data)

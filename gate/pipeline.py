@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gate import __version__, policy as policies
-from gate.baseline.approval import Eligibility
-from gate.baseline.record import Provenance, Record, is_record, read_record
+from gate.baseline.kind import is_record
 from gate.comparison import LabelChanges, compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.golden.model import GoldenSet
@@ -22,6 +21,8 @@ from gate.scoring.score import ScoredRun, score_run
 from gate.words import plain, short
 
 if TYPE_CHECKING:
+    from gate.baseline.approval import Eligibility
+    from gate.baseline.record import Provenance, Record
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -90,6 +91,8 @@ def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
 def load_reference(path: Path) -> Reference:
     """A run file or a record, told apart by content."""
     if is_record(path):
+        from gate.baseline.record import read_record
+
         return reference_of(read_record(path))
     return Reference(read_run(path))
 
@@ -209,6 +212,7 @@ def _quantiles(run: Run) -> tuple[float | None, float | None]:
 def make_record(settings: Settings, evaluated: Evaluated, report: Report, provenance: Provenance, *, parent: str = "",
                 **where: Any) -> Record:
     """The record of a run. ``where``: repository, repository_id, commit, run_id, created."""
+    from gate.baseline.record import Record
     from gate.settings import policy_digest, policy_facts
 
     golden, rules = evaluated.golden, (settings.policy, settings.baseline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate import errors
 from gate.comparison import Comparison, Method, Paired
@@ -19,8 +20,7 @@ RULES = ("point", "credible")
 DEFAULT_METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5")
 
 
-@dataclass(frozen=True)
-class Protected:
+class Protected(NamedTuple):
     """A tag that may not fall by more than ``tolerance`` in the primary metric. ``point``: its mean; ``credible``: with Holm's test."""
 
     tag: str

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import jsonio
 from gate.errors import InvalidInput
@@ -15,8 +15,7 @@ _KEYS = {"id", "ranked", "scores", "candidates", "ms", "cost", "error"}
 _ITEM_KEYS = {"doc", "chunk", "start", "end", "score"}
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Where in its document a ranked item lies; characters ``start`` (inclusive) to ``end`` (exclusive)."""
 
     chunk: str = ""

@@ -5,7 +5,8 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gate.baseline.record import Provenance, Record, is_record, pack, read_record, unpack
+from gate.baseline.kind import is_record
+from gate.baseline.record import Provenance, Record, pack, read_record, unpack
 from gate.errors import InvalidInput
 from gate.runs import Chunk, Ranking
 

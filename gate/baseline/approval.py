@@ -12,7 +12,8 @@ WRITERS = ("admin", "maintain", "write")
 
 @dataclass(frozen=True)
 class Person:
-    """A GitHub account with its permission on this repository now (admin, maintain, write, triage, read, none, or "" for unreadable)."""
+    """A GitHub account with its permission on this repository now (admin, maintain, write, triage, read, none, or "" for
+    unreadable)."""
 
     login: str
     id: int
@@ -67,7 +68,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Eligibility:
-    """The answer. ``conditions`` in the order in which people would go through them; ``reason`` is the approving review's text."""
+    """The answer. ``conditions`` in the order in which people would go through them; ``reason`` is the approving review's
+    text."""
 
     eligible: bool
     conditions: tuple[Condition, ...]
@@ -93,10 +95,9 @@ _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 def judge(facts: ApprovalFacts, measured_sha: str = "") -> Eligibility:
     """Whether this pull request may move the baseline (DESIGN §7). Fails closed: whatever could not be read counts as not met.
 
-    ``measured_sha``: the head commit that the run at hand measured, when it is known; an approval of a newer one does not cover it.
-    Eligible exactly when every condition is met. What cannot be asked because an earlier condition fails is left out: without a label
-    nobody set it.
-    """
+    ``measured_sha``: the head commit that the run at hand measured, when it is known; an approval of a newer one does not cover
+    it. Eligible exactly when every condition is met. What cannot be asked because an earlier condition fails is left out:
+    without a label nobody set it. """
     conditions = [*_label(facts), *_head(facts, measured_sha)]
     review, about_review = _review(facts)
     conditions.append(about_review)
@@ -105,17 +106,29 @@ def judge(facts: ApprovalFacts, measured_sha: str = "") -> Eligibility:
         if facts.merged_at:
             conditions.append(_in_time(facts, "review-before-merge", f"the review of {_name(review.reviewer)}", review.at))
     return Eligibility(
-        eligible=all(condition.met for condition in conditions), conditions=tuple(conditions), pull_request=facts.pull_request,
-        head_sha=facts.head_sha, label=facts.label, label_present=facts.label_present,
-        approver=review.reviewer.login if review else "", reason=review.body.strip() if review else "",
-        review_id=review.id if review else None, label_event_id=facts.labeling.event_id if facts.labeling else None, facts=facts)
+        eligible=all(condition.met for condition in conditions),
+        conditions=tuple(conditions),
+        pull_request=facts.pull_request,
+        head_sha=facts.head_sha,
+        label=facts.label,
+        label_present=facts.label_present,
+        approver=review.reviewer.login if review else "",
+        reason=review.body.strip() if review else "",
+        review_id=review.id if review else None,
+        label_event_id=facts.labeling.event_id if facts.labeling else None,
+        facts=facts,
+    )
 
 
 def _label(facts: ApprovalFacts) -> Iterable[Condition]:
     again = f"somebody with write permission who is not the author removes the label `{facts.label}` and sets it again"
     present = facts.label_present
-    yield Condition("label-present", present, f"the label `{facts.label}` is {'set' if present else 'not set'}",
-                    "" if present else f"somebody with write permission who is not the author sets the label `{facts.label}`")
+    yield Condition(
+        "label-present",
+        present,
+        f"the label `{facts.label}` is {'set' if present else 'not set'}",
+        "" if present else f"somebody with write permission who is not the author sets the label `{facts.label}`",
+    )
     if not present:
         return
     labeling = facts.labeling
@@ -125,11 +138,18 @@ def _label(facts: ApprovalFacts) -> Iterable[Condition]:
     who, name = labeling.actor, _name(labeling.actor)
     yield Condition("label-event", True, f"the label was set by {name} at {labeling.at}")
     person, author, writer = _is_person(who), _is_author(who, facts), who.permission in WRITERS
-    yield Condition("labeler-person", person, f"{name}, who set the label, is {'a person' if person else 'a bot or an app'}",
-                    "" if person else again)
-    yield Condition("labeler-not-author", not author,
-                    f"{name}, who set the label, is {'the author of this pull request' if author else 'not the author'}",
-                    again if author else "")
+    yield Condition(
+        "labeler-person",
+        person,
+        f"{name}, who set the label, is {'a person' if person else 'a bot or an app'}",
+        "" if person else again,
+    )
+    yield Condition(
+        "labeler-not-author",
+        not author,
+        f"{name}, who set the label, is {'the author of this pull request' if author else 'not the author'}",
+        again if author else "",
+    )
     yield Condition("labeler-permission", writer, f"{name}, who set the label, {_permission(who)}", "" if writer else again)
     if facts.merged_at:
         yield _in_time(facts, "label-before-merge", "the label", labeling.at)
@@ -138,20 +158,35 @@ def _label(facts: ApprovalFacts) -> Iterable[Condition]:
 def _head(facts: ApprovalFacts, measured_sha: str) -> Iterable[Condition]:
     if measured_sha:
         same = measured_sha == facts.head_sha
-        yield Condition("measured-head", same, f"this run measured {_short(measured_sha)}, and the pull request's head is "
-                        f"{'the same' if same else _short(facts.head_sha)}", "" if same else "wait for the run of the current head")
+        yield Condition(
+            "measured-head",
+            same,
+            f"this run measured {_short(measured_sha)}, and the pull request's head is "
+            f"{'the same' if same else _short(facts.head_sha)}",
+            "" if same else "wait for the run of the current head",
+        )
 
 
 def _review(facts: ApprovalFacts) -> tuple[Review | None, Condition]:
-    """The review that approves the current head (one that says why first, then the latest), and the condition that there is one."""
-    good = [review for review in facts.reviews if review.state == "APPROVED" and _reviewer_fault(review, facts) == ""
-            and facts.head_sha and review.commit == facts.head_sha]
+    """The review that approves the current head (in time and with a reason if there is one, then the latest), and the condition
+    that there is one."""
+    good = [
+        review
+        for review in facts.reviews
+        if review.state == "APPROVED"
+        and _reviewer_fault(review, facts) == ""
+        and facts.head_sha
+        and review.commit == facts.head_sha
+    ]
     if good:
-        best = max(good, key=lambda review: (_says_why(review.body), review.at, review.id))
+        best = max(good, key=lambda review: (_is_in_time(review.at, facts), _says_why(review.body), review.at, review.id))
         return best, Condition("review", True, f"{_name(best.reviewer)} approved {_short(best.commit)}, the current head")
-    return None, Condition("review", False, _no_review(facts),
-                           f"somebody with write permission who is not the author approves {_short(facts.head_sha)} in a review "
-                           f"whose text says why")
+    return None, Condition(
+        "review",
+        False,
+        _no_review(facts),
+        f"somebody with write permission who is not the author approves {_short(facts.head_sha)} in a review whose text says why",
+    )
 
 
 def _no_review(facts: ApprovalFacts) -> str:
@@ -160,11 +195,13 @@ def _no_review(facts: ApprovalFacts) -> str:
     approvals = [review for review in reviews if review.state == "APPROVED"]
     for review in approvals:
         if review.commit == facts.head_sha:
-            return f"the approval by {_name(review.reviewer)} does not count: {_reviewer_fault(review, facts) or 'the head is unknown'}"
+            fault = _reviewer_fault(review, facts) or "the head is unknown"
+            return f"the approval by {_name(review.reviewer)} does not count: {fault}"
     for review in approvals:
         fault = _reviewer_fault(review, facts)
-        return (f"{_name(review.reviewer)} approved {_short(review.commit)}, but the head is now {head}"
-                + (f", and {fault}" if fault else ": the approval is stale"))
+        return f"{_name(review.reviewer)} approved {_short(review.commit)}, but the head is now {head}" + (
+            f", and {fault}" if fault else ": the approval is stale"
+        )
     for review in reviews:
         name = _name(review.reviewer)
         return f"{name} requested changes" if review.state == "CHANGES_REQUESTED" else f"the review of {name} was dismissed"
@@ -182,8 +219,12 @@ def _reviewer_fault(review: Review, facts: ApprovalFacts) -> str:
 
 def _reason(review: Review) -> Condition:
     met = _says_why(review.body)
-    return Condition("review-reason", met, f"the review of {_name(review.reviewer)} {'says' if met else 'does not say'} why",
-                     "" if met else "approve once more and write into the review why the baseline may move")
+    return Condition(
+        "review-reason",
+        met,
+        f"the review of {_name(review.reviewer)} {'says' if met else 'does not say'} why",
+        "" if met else "approve once more and write into the review why the baseline may move",
+    )
 
 
 def _says_why(body: str) -> bool:
@@ -192,12 +233,24 @@ def _says_why(body: str) -> bool:
 
 
 def _in_time(facts: ApprovalFacts, name: str, what: str, at: str) -> Condition:
+    met = _is_in_time(at, facts)
+    return Condition(
+        name,
+        met,
+        f"{what} {'is from before' if met else 'cannot be shown to be from before'} the merge "
+        f"({at or 'time unknown'}, merged {facts.merged_at})",
+        ""
+        if met
+        else "what is approved after the merge does not count: open a pull request that moves the baseline, or "
+        "start the workflow on the default branch by hand",
+    )
+
+
+def _is_in_time(at: str, facts: ApprovalFacts) -> bool:
+    if not facts.merged_at:
+        return True
     given, merged = _moment(at), _moment(facts.merged_at)
-    met = given is not None and merged is not None and given <= merged
-    return Condition(name, met, f"{what} {'is from before' if met else 'cannot be shown to be from before'} the merge "
-                     f"({at or 'time unknown'}, merged {facts.merged_at})",
-                     "" if met else "what is approved after the merge does not count: open a pull request that moves the baseline, or "
-                                    "start the workflow on the default branch by hand")
+    return given is not None and merged is not None and given <= merged
 
 
 def _moment(text: str) -> datetime | None:

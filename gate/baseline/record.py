@@ -149,11 +149,3 @@ def read_record(path: str | Path) -> Record:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
 
-
-def is_record(path: Path) -> bool:
-    """Whether a file looks like a record rather than a run: its first line is an object with ``schema`` and ``rankings``."""
-    if path.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
-        return False
-    for _, line in jsonio.read_lines(path):
-        return line.startswith("{") and '"rankings"' in line and '"schema"' in line
-    return False

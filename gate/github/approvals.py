@@ -22,9 +22,15 @@ def approval_facts(repository: Repository, number: int, label: str) -> ApprovalF
     author = _person(pull.get("user"))
     # The label may be put on while we read; an event without the label, or the other way round, is then simply not eligible yet.
     return ApprovalFacts(
-        pull_request=number, author=author, head_sha=str(pull["head"]["sha"]), label=label,
-        label_present=any(_same(name, label) for name in labels), labeling=_labeling(repository.issue_events(number), label, rights),
-        reviews=tuple(_opinions(repository.reviews(number), rights)), merged_at=str(pull.get("merged_at") or ""))
+        pull_request=number,
+        author=author,
+        head_sha=str(pull["head"]["sha"]),
+        label=label,
+        label_present=any(_same(name, label) for name in labels),
+        labeling=_labeling(repository.issue_events(number), label, rights),
+        reviews=tuple(_opinions(repository.reviews(number), rights)),
+        merged_at=str(pull.get("merged_at") or ""),
+    )
 
 
 class _Rights:
@@ -42,7 +48,11 @@ class _Rights:
 
 
 def _labeling(events: Iterable[Mapping[str, Any]], label: str, rights: _Rights) -> Labeling | None:
-    ours = [event for event in events if event.get("event") == "labeled" and _same(str((event.get("label") or {}).get("name", "")), label)]
+    ours = [
+        event
+        for event in events
+        if event.get("event") == "labeled" and _same(str((event.get("label") or {}).get("name", "")), label)
+    ]
     if not ours:
         return None
     # The API promises no order.
@@ -55,8 +65,8 @@ def _labeling(events: Iterable[Mapping[str, Any]], label: str, rights: _Rights) 
 
 
 def _opinions(reviews: Iterable[Mapping[str, Any]], rights: _Rights) -> Iterable[Review]:
-    """The latest review of each account that is an opinion. A later approval of another commit replaces an earlier one: pushing the
-    earlier commit again does not bring its approval back."""
+    """The latest review of each account that is an opinion. A later approval of another commit replaces an earlier one: pushing
+    the earlier commit again does not bring its approval back."""
     latest: dict[int, Mapping[str, Any]] = {}
     for review in sorted(reviews, key=lambda item: (str(item.get("submitted_at") or ""), int(item["id"]))):
         user = review.get("user")
@@ -66,8 +76,14 @@ def _opinions(reviews: Iterable[Mapping[str, Any]], rights: _Rights) -> Iterable
         person = _person(review["user"])
         # What somebody may do matters for approvals only.
         person = rights.of(person) if review["state"] == "APPROVED" else person
-        yield Review(int(review["id"]), person, str(review["state"]), str(review.get("commit_id") or ""), str(review.get("body") or ""),
-                     str(review.get("submitted_at") or ""))
+        yield Review(
+            int(review["id"]),
+            person,
+            str(review["state"]),
+            str(review.get("commit_id") or ""),
+            str(review.get("body") or ""),
+            str(review.get("submitted_at") or ""),
+        )
 
 
 def _person(user: Any) -> Person:

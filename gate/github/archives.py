@@ -52,9 +52,8 @@ def make_zip(files: Mapping[str, bytes]) -> bytes:
 def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, name: str = "archive") -> dict[str, bytes]:
     """The expected files, straight from memory; nothing is ever written to disk.
 
-    Sizes are counted while inflating, since headers lie. Other entries are tolerated unread, as long as they look harmless: a later
-    version may add some. Raises :class:`BadArchive` also when an expected file is missing.
-    """
+    Sizes are counted while inflating, since headers lie. Other entries are tolerated unread, as long as they look harmless: a
+    later version may add some. Raises :class:`BadArchive` also when an expected file is missing. """
     caps = caps or Caps()
     try:
         _check_directory(data, caps)
@@ -73,16 +72,26 @@ def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, n
     except BadArchive as fault:
         raise BadArchive(f"{name}: {fault.problems[0]}", "make it again; do not trust where it came from") from None
     # zipfile raises NotImplementedError for exotic versions and RuntimeError for encryption that its flags hid.
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, NotImplementedError, RuntimeError, OSError) as fault:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        struct.error,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as fault:
         raise BadArchive(f"{name}: not a readable zip ({type(fault).__name__})", "make or download it again") from None
 
 
 def _check_directory(data: bytes, caps: Caps) -> None:
-    """Before zipfile builds an object for each entry: the central directory must be where zipfile will look for it, and small."""
+    """Before zipfile builds an object for each entry: the central directory must be where zipfile will look for it, and
+    small."""
     end = data[-_END_SIZE:]
     if len(end) < _END_SIZE or end[:4] != _END or end[20:] != b"\0\0":
         raise BadArchive("not a zip, cut, or with something behind its end")
-    if data[-_END_SIZE - _ZIP64_SIZE:][:4] == _ZIP64_LOCATOR:
+    if data[-_END_SIZE - _ZIP64_SIZE :][:4] == _ZIP64_LOCATOR:
         raise BadArchive("zip64, which nothing of this size needs")
     (size,) = struct.unpack("<L", end[12:16])
     if size > caps.directory:
@@ -97,7 +106,14 @@ def _check_entries(entries: list[zipfile.ZipInfo], caps: Caps) -> None:
         # orig_filename: zipfile cuts a name at NUL, so two names could become one.
         name, shown = entry.orig_filename, ascii(entry.orig_filename[:80])
         parts = name.split("/")
-        if not name or name.startswith("/") or "\\" in name or "\0" in name or ":" in name or any(part in ("", ".", "..") for part in parts):
+        if (
+            not name
+            or name.startswith("/")
+            or "\\" in name
+            or "\0" in name
+            or ":" in name
+            or any(part in ("", ".", "..") for part in parts)
+        ):
             raise BadArchive(f"entry {shown} has a name that could lead out of a directory")
         if entry.filename in seen:
             raise BadArchive(f"entry {shown} is there twice")

@@ -8,12 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from gate.github.answers import network_trouble, read_capped
 from gate.github.archives import BadArchive, Caps, make_zip, read_zip
-from gate.github.failures import NotFound, Redirected, ServerTrouble
+from gate.github.failures import Redirected, ServerTrouble, TooMany
 from gate.github.repository import Repository
-from gate.github.transport import TIMEOUTS, USER_AGENT, network_trouble, read_capped
+from gate.github.transport import TIMEOUTS, USER_AGENT
 
-__all__ = ["Artifact", "ArtifactTooLarge", "BadArchive", "Caps", "WrongDigest", "download", "list_artifacts", "make_zip", "read_zip"]
+__all__ = [
+    "Artifact",
+    "ArtifactTooLarge",
+    "BadArchive",
+    "Caps",
+    "WrongDigest",
+    "download",
+    "list_artifacts",
+    "make_zip",
+    "read_zip",
+]
 
 MAX_DOWNLOAD = 300 * 1024**2
 MAX_PAGES = 10
@@ -30,7 +41,8 @@ class WrongDigest(ServerTrouble):
 
 @dataclass(frozen=True)
 class Artifact:
-    """One line of the list. ``run_*`` and ``*_repository_id`` come from GitHub, the name from whoever uploaded it. Times: ISO 8601."""
+    """One line of the list. ``run_*`` and ``*_repository_id`` come from GitHub, the name from whoever uploaded it. Times: ISO
+    8601."""
 
     id: int
     name: str
@@ -53,23 +65,32 @@ def list_artifacts(repository: Repository, name: str, max_pages: int = MAX_PAGES
     """
     found: list[Artifact] = []
     try:
-        for item in repository.transport.pages(f"{repository.path}/actions/artifacts", {"name": name}, key="artifacts", max_pages=max_pages):
+        for item in repository.transport.pages(
+            f"{repository.path}/actions/artifacts", {"name": name}, key="artifacts", max_pages=max_pages
+        ):
             found.append(_artifact(item))
-    except ServerTrouble as trouble:
-        if trouble.status != 200:  # 200: more pages than we read
-            raise
+    except TooMany:
+        pass
     return sorted((item for item in found if item.name == name), key=lambda item: item.id, reverse=True)
 
 
 def _artifact(value: Mapping[str, Any]) -> Artifact:
     run = value.get("workflow_run") or {}
     return Artifact(
-        id=int(value["id"]), name=str(value.get("name", "")), size=int(value.get("size_in_bytes") or 0),
+        id=int(value["id"]),
+        name=str(value.get("name", "")),
+        size=int(value.get("size_in_bytes") or 0),
         # Anything but a plain "no" counts as expired.
-        expired=value.get("expired") is not False, digest=str(value.get("digest") or ""), created_at=str(value.get("created_at") or ""),
-        expires_at=str(value.get("expires_at") or ""), run_id=int(run.get("id") or 0), repository_id=int(run.get("repository_id") or 0),
-        head_repository_id=int(run.get("head_repository_id") or 0), head_branch=str(run.get("head_branch") or ""),
-        head_sha=str(run.get("head_sha") or ""))
+        expired=value.get("expired") is not False,
+        digest=str(value.get("digest") or ""),
+        created_at=str(value.get("created_at") or ""),
+        expires_at=str(value.get("expires_at") or ""),
+        run_id=int(run.get("id") or 0),
+        repository_id=int(run.get("repository_id") or 0),
+        head_repository_id=int(run.get("head_repository_id") or 0),
+        head_branch=str(run.get("head_branch") or ""),
+        head_sha=str(run.get("head_sha") or ""),
+    )
 
 
 def download(repository: Repository, artifact: Artifact, *, limit: int = MAX_DOWNLOAD, session: Any = None) -> bytes:
@@ -95,11 +116,13 @@ def download(repository: Repository, artifact: Artifact, *, limit: int = MAX_DOW
                 raise
             transport.sleep(2.0 ** (tries - 1))
     if artifact.digest and artifact.digest != "sha256:" + hashlib.sha256(data).hexdigest():
-        raise WrongDigest(f"{what}: its bytes do not have the digest that GitHub recorded at the upload ({artifact.digest})", final=True)
+        raise WrongDigest(
+            f"{what}: its bytes do not have the digest that GitHub recorded at the upload ({artifact.digest})", final=True
+        )
     return data
 
 
-def _no_auth(request: Any) -> Any:
+def no_credentials(request: Any) -> Any:
     """Sends no credentials, not even those of a .netrc."""
     request.headers.pop("Authorization", None)
     return request
@@ -114,14 +137,14 @@ def _fetch(url: str, limit: int, what: str, api_scheme: str, session: Any) -> by
     # The address holds a signature, so it appears in no message.
     told = f"{what} from {parts.hostname}"
     try:
-        with (session or requests.Session()).get(url, headers={"User-Agent": USER_AGENT}, auth=_no_auth, timeout=TIMEOUTS,
-                                                 allow_redirects=False, stream=True) as response:
+        with (session or requests.Session()).get(
+            url, headers={"User-Agent": USER_AGENT}, auth=no_credentials, timeout=TIMEOUTS, allow_redirects=False, stream=True
+        ) as response:
             if response.status_code != 200:
-                kind = NotFound if response.status_code == 404 else None
-                if kind:
-                    raise kind(f"{told}: the storage answered 404", 404)
                 raise ServerTrouble(f"{told}: the storage answered {response.status_code}", response.status_code)
             return read_capped(response, limit, told)
     except requests.RequestException as error:
         trouble = network_trouble(told, error)
-        raise ServerTrouble(f"{told}: the download broke off ({type(error).__name__})", 0, trouble.cure, final=trouble.final) from None
+        raise ServerTrouble(
+            f"{told}: the download broke off ({type(error).__name__})", 0, trouble.cure, final=trouble.final
+        ) from None

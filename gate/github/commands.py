@@ -1,4 +1,5 @@
-"""Workflow commands and command files. Everything printed next to them that came from elsewhere goes through :func:`neutralise`."""
+"""Workflow commands and command files. Everything printed next to them that came from elsewhere goes through
+:func:`neutralise`."""
 
 from __future__ import annotations
 
@@ -40,13 +41,15 @@ def annotation(level: str, message: str, *, title: str = "", file: str = "", lin
 
 
 def add_mask(value: str) -> str:
-    """Make the runner show *** for ``value`` from now on; "" for values so short that masking them would garble every log line."""
+    """Make the runner show *** for ``value`` from now on; "" for values so short that masking them would garble every log
+    line."""
     return command("add-mask", value) if len(value.strip()) >= _TOO_SHORT_TO_MASK else ""
 
 
 def neutralise(text: str, prefix: str = "| ") -> str:
-    """Untrusted text for the log. No line can be a command: each gets ``prefix`` (the new form counts only at the start of a line), and
-    the old form, which counts anywhere in a line, is broken apart. CR, escape sequences and other control characters become visible."""
+    """Untrusted text for the log. No line can be a command: each gets ``prefix`` (the new form counts only at the start of a
+    line), and the old form, which counts anywhere in a line, is broken apart. CR, escape sequences and other control characters
+    become visible."""
     if not prefix.strip() or prefix.lstrip().startswith((":", "#")):
         raise ValueError(f"prefix {prefix!r} would let a line begin with a command")
     lines = []
@@ -74,8 +77,11 @@ def group(title: str, write: Callable[[str], object] = print) -> Iterator[None]:
 
 
 @contextmanager
-def stop_commands(write: Callable[[str], object] = print, token: Callable[[], str] = lambda: secrets.token_hex(20)) -> Iterator[None]:
-    """Lines inside are no commands to the runner, whatever they look like. Whoever writes them cannot guess the random end token."""
+def stop_commands(
+    write: Callable[[str], object] = print, token: Callable[[], str] = lambda: secrets.token_hex(20)
+) -> Iterator[None]:
+    """Lines inside are no commands to the runner, whatever they look like. Whoever writes them cannot guess the random end
+    token."""
     end = token()
     write(command("stop-commands", end))
     try:
@@ -85,7 +91,8 @@ def stop_commands(write: Callable[[str], object] = print, token: Callable[[], st
 
 
 def output_text(values: Mapping[str, str], token: Callable[[], str] = lambda: secrets.token_hex(16)) -> str:
-    """The text for GITHUB_OUTPUT. With a delimiter that nobody can foresee a value cannot end itself and begin another output."""
+    """The text for GITHUB_OUTPUT. With a delimiter that nobody can foresee a value cannot end itself and begin another
+    output."""
     delimiter = f"gate_{token()}"
     blocks = []
     for name, value in values.items():
@@ -95,8 +102,9 @@ def output_text(values: Mapping[str, str], token: Callable[[], str] = lambda: se
     return "".join(blocks)
 
 
-def set_outputs(path: str | Path | None, values: Mapping[str, str],
-                token: Callable[[], str] = lambda: secrets.token_hex(16)) -> None:
+def set_outputs(
+    path: str | Path | None, values: Mapping[str, str], token: Callable[[], str] = lambda: secrets.token_hex(16)
+) -> None:
     """Append outputs to the file GITHUB_OUTPUT names; does nothing where there is none (outside of Actions)."""
     _append(path, output_text(values, token))
 

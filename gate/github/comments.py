@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ _LOCKED = ("locked",)
 
 @dataclass(frozen=True)
 class CommentResult:
-    """``status``: one of STATUSES. ``url``: the comment, "" when there is none. ``detail``: one sentence when something went wrong."""
+    """``status``: one of STATUSES. ``url``: the comment, "" when there is none. ``detail``: one sentence when something went
+    wrong."""
 
     status: str
     url: str = ""
@@ -40,8 +42,8 @@ class Marker:
         return f"<!-- retrieval-gate:v1 gate={self.gate} head={self.head} run={self.run} attempt={self.attempt} -->"
 
     def outdates(self, other: Marker) -> bool:
-        """Whether ``other`` comes too late to overwrite what carries this marker. For another head the later run wins. For the same
-        head a re-run of an earlier run is as good as a later run."""
+        """Whether ``other`` comes too late to overwrite what carries this marker. For another head the later run wins. For the
+        same head a re-run of an earlier run is as good as a later run."""
         if self.head != other.head:
             return (self.run, self.attempt) > (other.run, other.attempt)
         return self.run >= other.run and self.attempt >= other.attempt and (self.run, self.attempt) != (other.run, other.attempt)
@@ -56,13 +58,13 @@ def split_marker(body: str) -> tuple[str, Marker | None]:
     return text.rstrip(), Marker(match[1], match[2], int(match[3]), int(match[4]))
 
 
-def upsert_comment(repository: Repository, number: int, gate: str, body: str, head_sha: str, run_id: int, attempt: int, *,
-                   graphql_url: str = "") -> CommentResult:
+def upsert_comment(
+    repository: Repository, number: int, gate: str, body: str, head_sha: str, run_id: int, attempt: int, *, graphql_url: str = ""
+) -> CommentResult:
     """Write or edit in place the comment of ``gate`` on pull request ``number``; the marker line is added here.
 
-    A comment is ours when its last line is our marker AND its author is who our token speaks for: anybody can copy a marker, and a
-    token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity.
-    """
+    A comment is ours when its last line is our marker AND its author is who our token speaks for: anybody can copy a marker,
+    and a token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity. """
     marker = Marker(gate, head_sha, run_id, attempt)
     text, _ = split_marker(body)
     try:
@@ -103,7 +105,8 @@ class _Comments:
         except ServerTrouble as trouble:
             # It may have been written all the same: look before writing again.
             own = self._own(marker.gate)
-            made = next((comment for comment in own if split_marker(str(comment["body"]))[1] == marker), None) or self._post_again(body, trouble)
+            written = [comment for comment in own if split_marker(str(comment["body"]))[1] == marker]
+            made = written[0] if written else self._post_again(body, trouble)
         user = made.get("user") or {}
         self._identity = (str(user.get("login", "")), str(user.get("type", "")))
         created = CommentResult("created", str(made.get("html_url", "")))
@@ -113,17 +116,21 @@ class _Comments:
             return created  # the next run heals a duplicate
         if not older:
             return created
-        # Two runs can both find nothing and both write. Ids ascend, so whoever wrote second sees the first one here and goes back.
+        # Two runs can both find nothing and both write. Ids ascend, so whoever wrote second sees the first one and goes back.
         result = self._edit(older, body, marker)
         self._delete(made)
         return result
 
     def _edit(self, own: Sequence[dict[str, Any]], body: str, marker: Marker) -> CommentResult:
-        newest = max((found for comment in own if (found := split_marker(str(comment["body"]))[1])),
-                     key=lambda found: (found.run, found.attempt))
+        newest = max(
+            (found for comment in own if (found := split_marker(str(comment["body"]))[1])),
+            key=lambda found: (found.run, found.attempt),
+        )
         first, url = own[0], str(own[0].get("html_url", ""))
         if newest.outdates(marker):
-            return CommentResult("skipped-newer", url, f"run {newest.run}, attempt {newest.attempt}, has already written its result")
+            return CommentResult(
+                "skipped-newer", url, f"run {newest.run}, attempt {newest.attempt}, has already written its result"
+            )
         text, old = split_marker(str(first["body"]))
         # The head is part of what must be equal: with an old one in the marker a late run would not see that it is late.
         if (text, old and old.head) == (split_marker(body)[0], marker.head):
@@ -145,29 +152,37 @@ class _Comments:
         return self._post(body)
 
     def _delete(self, comment: dict[str, Any]) -> None:
-        try:
+        # Gone already, or for the next run to try.
+        with contextlib.suppress(GitHubError):
             self._transport.request("DELETE", f"{self._one_path}/{int(comment['id'])}")
-        except GitHubError:
-            pass  # gone already, or for the next run to try
 
     # -- which comments are ours ---------------------------------------------------------------------------------------
 
     def _own(self, gate: str) -> list[dict[str, Any]]:
         """Our comments for this gate, oldest first. Our identity is asked for only when there is a marker to judge."""
-        marked = [comment for comment in self._transport.pages(self._list_path)
-                  if (marker := split_marker(str(comment.get("body") or ""))[1]) is not None and marker.gate == gate]
+        marked = [
+            comment
+            for comment in self._transport.pages(self._list_path)
+            if (marker := split_marker(str(comment.get("body") or ""))[1]) is not None and marker.gate == gate
+        ]
         if not marked:
             return []
         login, kind = self._identity or self._ask_identity()
-        own = [comment for comment in marked if isinstance(user := comment.get("user"), dict)
-               and user.get("login") == login and user.get("type") == kind]
+        own = [
+            comment
+            for comment in marked
+            if isinstance(user := comment.get("user"), dict) and user.get("login") == login and user.get("type") == kind
+        ]
         return sorted(own, key=lambda comment: int(comment["id"]))
 
     def _ask_identity(self) -> tuple[str, str]:
-        """REST does not tell a job's token who it is, GraphQL does. Where there is no answer the token is taken for a job's own."""
+        """REST does not tell a job's token who it is, GraphQL does. Where there is no answer the token is taken for a job's
+        own."""
         try:
             if self._graphql_url:
-                value = self._transport.request("POST", self._graphql_url, json={"query": "query{viewer{login}}"}, repeatable=True).object()
+                value = self._transport.request(
+                    "POST", self._graphql_url, json={"query": "query{viewer{login}}"}, repeatable=True
+                ).object()
                 login = ((value.get("data") or {}).get("viewer") or {}).get("login")
                 if isinstance(login, str) and login:
                     self._identity = (login, "Bot" if login.endswith("[bot]") else "User")

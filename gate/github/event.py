@@ -37,11 +37,11 @@ class PullFacts:
 
 @dataclass(frozen=True)
 class Context:
-    """``repository_id`` is 0 and ``default_branch`` "" where neither variables nor payload tell (``Repository.identity`` knows them).
+    """``repository_id`` is 0 and ``default_branch`` "" where neither variables nor payload tell (``Repository.identity`` knows
+    them).
 
-    ``before``: what the branch was before a push, or the commit that a merge group builds on; "" where there is none. ``workflow_path``:
-    the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset.
-    """
+    ``before``: what the branch was before a push, or the commit that a merge group builds on; "" where there is none.
+    ``workflow_path``: the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset. """
 
     event: str
     action: str
@@ -105,24 +105,34 @@ def mode(context: Context) -> Mode:
 
 
 def choose_mode(context: Context) -> ModeChoice:
-    """What a run on this event may do. Only a run on the default branch's own ref publishes, a tag of the same name does not."""
+    """What a run on this event may do. Only a run on the default branch's own ref publishes, a tag of the same name does
+    not."""
     event = context.event
     if event == "pull_request":
         if context.action == "closed":
-            return ModeChoice(Mode.IGNORED, "the pull request was closed; if it was merged, the push to the base branch is judged")
+            return ModeChoice(
+                Mode.IGNORED, "the pull request was closed; if it was merged, the push to the base branch is judged"
+            )
         return ModeChoice(Mode.PULL_REQUEST, f"pull request #{context.pull_request.number if context.pull_request else '?'}")
     if event == "push" and context.deleted:
         return ModeChoice(Mode.IGNORED, f"{context.ref} was deleted: there is nothing to measure")
     if event in ("push", "schedule", "workflow_dispatch"):
         if context.on_default_branch:
             return ModeChoice(Mode.PUBLISH, f"{event} on the default branch")
-        return ModeChoice(Mode.COMPARE_ONLY, f"{event} on {context.ref}, which is not the default branch: compared, nothing published")
+        return ModeChoice(
+            Mode.COMPARE_ONLY, f"{event} on {context.ref}, which is not the default branch: compared, nothing published"
+        )
     if event == "merge_group":
         return ModeChoice(Mode.COMPARE_ONLY, "merge group: compared, nothing published before it lands")
-    why = (f"`{event}` runs with write access and secrets, and measuring a pull request means running its code"
-           if event in _PRIVILEGED else f"the gate does not know what to measure on `{event}`")
-    raise InvalidInput(f"event `{event}` is not supported: {why}",
-                       f"start the gate on {', '.join(f'`{name}`' for name in SUPPORTED)} (README, «Workflow»)")
+    why = (
+        f"`{event}` runs with write access and secrets, and measuring a pull request means running its code"
+        if event in _PRIVILEGED
+        else f"the gate does not know what to measure on `{event}`"
+    )
+    raise InvalidInput(
+        f"event `{event}` is not supported: {why}",
+        f"start the gate on {', '.join(f'`{name}`' for name in SUPPORTED)} (README, «Workflow»)",
+    )
 
 
 def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> Context:
@@ -150,15 +160,29 @@ def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lamb
     group = _dict(payload, "merge_group")
     before = _text(payload, "before") if event == "push" else _text(group, "base_sha")
     return Context(
-        event=event, action=_text(payload, "action"), repository=repository,
+        event=event,
+        action=_text(payload, "action"),
+        repository=repository,
         # The payload first: some runners leave GITHUB_REPOSITORY_ID out.
-        repository_id=_int(own.get("id")) or _int(environ.get("GITHUB_REPOSITORY_ID")), default_branch=default, sha=sha, ref=ref,
-        run_id=_int(environ.get("GITHUB_RUN_ID")), attempt=_int(environ.get("GITHUB_RUN_ATTEMPT")) or 1, actor=actor,
-        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", "") or actor, server_url=server, api_url=api,
+        repository_id=_int(own.get("id")) or _int(environ.get("GITHUB_REPOSITORY_ID")),
+        default_branch=default,
+        sha=sha,
+        ref=ref,
+        run_id=_int(environ.get("GITHUB_RUN_ID")),
+        attempt=_int(environ.get("GITHUB_RUN_ATTEMPT")) or 1,
+        actor=actor,
+        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", "") or actor,
+        server_url=server,
+        api_url=api,
         graphql_url=environ.get("GITHUB_GRAPHQL_URL", "") or graphql_of(api),
-        workflow_path=workflow_path(environ.get("GITHUB_WORKFLOW_REF", ""), repository), job=environ.get("GITHUB_JOB", ""),
-        retention_days=_int(environ.get("GITHUB_RETENTION_DAYS")), before=before if before.strip("0") else "",
-        deleted=payload.get("deleted") is True, forced=payload.get("forced") is True, pull_request=pull)
+        workflow_path=workflow_path(environ.get("GITHUB_WORKFLOW_REF", ""), repository),
+        job=environ.get("GITHUB_JOB", ""),
+        retention_days=_int(environ.get("GITHUB_RETENTION_DAYS")),
+        before=before if before.strip("0") else "",
+        deleted=payload.get("deleted") is True,
+        forced=payload.get("forced") is True,
+        pull_request=pull,
+    )
 
 
 def workflow_path(ref: str, repository: str) -> str:
@@ -195,13 +219,24 @@ def _pull(value: dict[str, Any], own: dict[str, Any], problems: list[str]) -> Pu
     # null when the fork was deleted: still not ours.
     source = _dict(head, "repo").get("id")
     head_id = _int(source) or None
-    found = PullFacts(_int(value.get("number")), _text(head, "sha"), _text(head, "ref"), head_id, _text(base, "ref"), _text(base, "sha"),
-                      _text(user, "login"), _int(user.get("id")),
-                      fork=head_id is None or head_id != (_int(_dict(base, "repo").get("id")) or _int(own.get("id"))))
+    found = PullFacts(
+        _int(value.get("number")),
+        _text(head, "sha"),
+        _text(head, "ref"),
+        head_id,
+        _text(base, "ref"),
+        _text(base, "sha"),
+        _text(user, "login"),
+        _int(user.get("id")),
+        fork=head_id is None or head_id != (_int(_dict(base, "repo").get("id")) or _int(own.get("id"))),
+    )
     if found.number <= 0:
         problems.append("the event's payload has no pull request number")
-    problems += [f"the event's payload has no {name} commit" for name, sha in (("head", found.head_sha), ("base", found.base_sha))
-                 if not _SHA.match(sha)]
+    problems += [
+        f"the event's payload has no {name} commit"
+        for name, sha in (("head", found.head_sha), ("base", found.base_sha))
+        if not _SHA.match(sha)
+    ]
     return None if problems else found
 
 

@@ -14,7 +14,8 @@ class Unauthorized(GitHubError):
 
 
 class Forbidden(GitHubError):
-    """403 for lack of a permission. ``accepted``: GitHub's own words on what would have sufficed; ``said``: its message alone."""
+    """403 for lack of a permission. ``accepted``: GitHub's own words on what would have sufficed; ``said``: its message
+    alone."""
 
     def __init__(self, message: str, status: int = 403, cure: str = "", accepted: str = "", said: str = "") -> None:
         self.accepted, self.said = accepted, said
@@ -62,6 +63,10 @@ class ServerTrouble(GitHubError):
         super().__init__(message, status, cure)
 
 
+class TooMany(ServerTrouble):
+    """A list with more pages than the gate reads; what was read before is not the whole."""
+
+
 _CURES = {
     401: "pass the job's own token: `token: ${{ github.token }}`, and see that GITHUB_API_URL belongs to it",
     404: f"see that the name is right and that the token may read it ({PERMISSIONS})",
@@ -82,6 +87,9 @@ def refused(what: str, status: int, said: str, accepted: str = "", errors: Seque
     if kind is not None:
         return kind(message, status, _CURES.get(status, ""))
     if 300 <= status < 400:
-        return Redirected(f"{message}, a redirect that the gate does not follow", status,
-                          "see that GITHUB_API_URL and the repository's name are the current ones")
+        return Redirected(
+            f"{message}, a redirect that the gate does not follow",
+            status,
+            "see that GITHUB_API_URL and the repository's name are the current ones",
+        )
     return ServerTrouble(message, status, "run the job again; https://www.githubstatus.com tells about outages")

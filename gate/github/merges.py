@@ -39,14 +39,21 @@ class MergedPulls:
         return not self.pulls
 
 
-def merged_pulls(repository: Repository, after: str, before: str, repository_id: int, default_branch: str, *,
-                 sleep: Callable[[float], None] = time.sleep) -> MergedPulls:
-    """The pull requests of the push ``before..after``. Without ``before`` (schedule, dispatch, first push) only ``after`` is looked at.
+def merged_pulls(
+    repository: Repository,
+    after: str,
+    before: str,
+    repository_id: int,
+    default_branch: str,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> MergedPulls:
+    """The pull requests of the push ``before..after``. Without ``before`` (schedule, dispatch, first push) only ``after`` is
+    looked at.
 
-    A pull request counts when it was merged into this repository's default branch and GitHub names a commit of the push as the merge.
-    A message that mentions a number is only ever a hint for where to look. The last commit must itself be such a merge: approved
-    commits with something pushed on top of them are a direct push.
-    """
+    A pull request counts when it was merged into this repository's default branch and GitHub names a commit of the push as the
+    merge. A message that mentions a number is only ever a hint for where to look. The last commit must itself be such a merge:
+    approved commits with something pushed on top of them are a direct push. """
     chain = repository.first_parents(before, after) if before and before != after else [after]
     if chain is None:
         # A force push, or more than anybody reviewed at once.

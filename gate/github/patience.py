@@ -40,12 +40,12 @@ def limit_wait(headers: Mapping[str, str], attempt: int, now: float) -> float:
     reset = _number(headers.get("x-ratelimit-reset"))
     if headers.get("x-ratelimit-remaining") == "0" and reset is not None:
         return max(reset - now, 0.0) + 1.0
-    return SECONDARY_WAIT * 2 ** attempt
+    return SECONDARY_WAIT * 2**attempt
 
 
 def trouble_wait(attempt: int, random: float) -> float:
     """Seconds before trying again after a 5xx or a broken connection: 1, 2, 4 … with up to half of that on top."""
-    return _BASE * 2 ** attempt * (1 + random / 2)
+    return _BASE * 2**attempt * (1 + random / 2)
 
 
 def is_trouble(status: int) -> bool:

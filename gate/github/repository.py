@@ -44,15 +44,15 @@ class Repository:
     def file_at(self, path: str, ref: str) -> bytes | None:
         """The bytes of a file at a commit or branch; None when it does not exist there.
 
-        GitHub says 404 to "no such file" and to "you may not look" alike. A missing configuration means "first adoption", so the two
-        must not be confused: the commit itself has to be readable before the file counts as absent.
-        """
+        GitHub says 404 to "no such file" and to "you may not look" alike. A missing configuration means "first adoption", so
+        the two must not be confused: the commit itself has to be readable before the file counts as absent. """
         clean = path.removeprefix("./")
         if any(part in ("", ".", "..") for part in clean.split("/")):
             raise InvalidInput(f"{path!r} is no path inside the repository")
         try:
-            answer = self.transport.request("GET", f"{self.path}/contents/{quote(clean)}", params={"ref": ref}, accept=RAW_MEDIA,
-                                            limit=MAX_FILE)
+            answer = self.transport.request(
+                "GET", f"{self.path}/contents/{quote(clean)}", params={"ref": ref}, accept=RAW_MEDIA, limit=MAX_FILE
+            )
         except NotFound:
             self.transport.request("GET", f"{self.path}/commits/{quote(ref, safe='')}", accept=_SHA_MEDIA)
             return None
@@ -123,10 +123,10 @@ class Repository:
         return self.transport.pages(f"{self.path}/issues/{number}/events")
 
     def permission(self, login: str, user_id: int | None = None) -> str:
-        """The account's role here and now: admin, maintain, write, triage, read or none; "" whenever GitHub does not say so plainly.
+        """The account's role here and now: admin, maintain, write, triage, read or none; "" whenever GitHub does not say so
+        plainly.
 
-        ``user_id``: refuses the answer when the login has passed to another account.
-        """
+        ``user_id``: refuses the answer when the login has passed to another account. """
         if not login or login in (".", ".."):
             return ""
         try:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random as _random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from gate import __version__, jsonio
+from gate import __version__
 from gate.errors import InvalidInput
 from gate.github import patience
-from gate.github.failures import RateLimited, Redirected, ServerTrouble, refused
+from gate.github.answers import Answer, explanation, network_trouble, next_query, one_line, read_capped
+from gate.github.failures import RateLimited, Redirected, ServerTrouble, TooMany, refused
 
 USER_AGENT = f"retrieval-gate/{__version__}"
 JSON_MEDIA = "application/vnd.github+json"
@@ -24,43 +24,20 @@ PER_PAGE = 100
 # All waiting of a run together: beyond it a red check that says why is better than a job that hangs.
 MAX_WAIT = 180.0
 _REPEATABLE = ("GET", "HEAD", "PUT", "PATCH", "DELETE")
-_CHUNK = 256 * 1024
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Status, headers (names in lower case) and the whole body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = b""
-
-    def json(self) -> Any:
-        """The body as JSON; raises :class:`ServerTrouble` when it is not."""
-        try:
-            return jsonio.loads(self.body.decode())
-        except (UnicodeDecodeError, jsonio.NotJson) as fault:
-            raise ServerTrouble(f"GitHub answered {self.status} with something that is not JSON ({fault})", self.status,
-                                "see that GITHUB_API_URL names an API and no login page or proxy stands before it") from None
-
-    def object(self) -> dict[str, Any]:
-        """The body as a JSON object."""
-        value = self.json()
-        if not isinstance(value, dict):
-            raise ServerTrouble(f"GitHub answered {self.status} with JSON that is no object", self.status)
-        return value
 
 
 class Bearer:
-    """Puts the token on a request. Being an auth object it also keeps requests from reading a .netrc, which an earlier step could have
-    written. Shows nothing when printed."""
+    """Puts the token on a request. Being an auth object it also keeps requests from reading a .netrc, which an earlier step
+    could have written. Shows nothing when printed."""
 
     def __init__(self, token: str) -> None:
         token = token.strip()
         if not token.isascii() or any(char <= " " or char == "\x7f" for char in token):
             # requests would quote the whole header in its own complaint.
-            raise InvalidInput("input `token`: holds characters that no token has (not shown)",
-                               "pass `${{ github.token }}` or a secret without line breaks")
+            raise InvalidInput(
+                "input `token`: holds characters that no token has (not shown)",
+                "pass `${{ github.token }}` or a secret without line breaks",
+            )
         self.__token = token
 
     def __call__(self, request: Any) -> Any:
@@ -77,15 +54,26 @@ class Bearer:
 
 
 class Transport:
-    """One API and one token. ``session``: a requests.Session or its double; ``max_wait``: seconds of waiting for all requests together."""
+    """One API and one token. ``session``: a requests.Session or its double; ``max_wait``: seconds of waiting for all requests
+    together."""
 
-    def __init__(self, api_url: str, token: str, *, session: Any = None, sleep: Callable[[float], None] = time.sleep,
-                 clock: Callable[[], float] = time.time, random: Callable[[], float] = _random.random,
-                 max_wait: float = MAX_WAIT) -> None:
+    def __init__(
+        self,
+        api_url: str,
+        token: str,
+        *,
+        session: Any = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.time,
+        random: Callable[[], float] = _random.random,
+        max_wait: float = MAX_WAIT,
+    ) -> None:
         parts = urlsplit(api_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise InvalidInput(f"GITHUB_API_URL: {_one_line(api_url)!r} is no http(s) address",
-                               "leave it as the runner sets it, for instance https://api.github.com")
+            raise InvalidInput(
+                f"GITHUB_API_URL: {one_line(api_url)!r} is no http(s) address",
+                "leave it as the runner sets it, for instance https://api.github.com",
+            )
         self.api_url = api_url.rstrip("/")
         self.clock, self.sleep = clock, sleep
         self._bearer = Bearer(token)
@@ -101,10 +89,11 @@ class Transport:
         """GET one JSON object."""
         return self.request("GET", path, params=params).object()
 
-    def pages(self, path: str, params: Mapping[str, Any] | None = None, *, key: str = "",
-              max_pages: int = MAX_PAGES) -> Iterator[dict[str, Any]]:
-        """Every item of a paged list; ``key`` names the list inside of an object answer. Raises when there are more pages than that:
-        a list that was read in part would decide something it does not know."""
+    def pages(
+        self, path: str, params: Mapping[str, Any] | None = None, *, key: str = "", max_pages: int = MAX_PAGES
+    ) -> Iterator[dict[str, Any]]:
+        """Every item of a paged list; ``key`` names the list inside of an object answer. Raises when there are more pages than
+        that: a list that was read in part would decide something it does not know."""
         query: dict[str, Any] = {**(params or {}), "per_page": PER_PAGE}
         for _ in range(max_pages):
             answer = self.request("GET", path, params=query)
@@ -117,19 +106,29 @@ class Transport:
                 return
             # Only the query of the link is used: the token stays with the host that it belongs to.
             query = following
-        raise ServerTrouble(f"GET {path}: more than {max_pages * PER_PAGE} items, which the gate does not read", 200)
+        raise TooMany(f"GET {path}: more than {max_pages * PER_PAGE} items, which the gate does not read", 200)
 
-    def request(self, method: str, path: str, *, params: Mapping[str, Any] | None = None, json: Any = None,
-                accept: str = JSON_MEDIA, repeatable: bool | None = None, limit: int = MAX_ANSWER,
-                redirect: bool = False) -> Answer:
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        accept: str = JSON_MEDIA,
+        repeatable: bool | None = None,
+        limit: int = MAX_ANSWER,
+        redirect: bool = False,
+    ) -> Answer:
         """Send, and send again where that helps and is safe.
 
-        ``repeatable``: whether doing it twice is the same as once (by default everything but POST). ``redirect``: give a redirect back
-        instead of refusing it. Raises the types of :mod:`gate.github.failures`.
-        """
+        ``repeatable``: whether doing it twice is the same as once (by default everything but POST). ``redirect``: give a
+        redirect back instead of refusing it. Raises the types of :mod:`gate.github.failures`. """
         url = urljoin(self.api_url + "/", path) if path.startswith("http") else f"{self.api_url}/{path.lstrip('/')}"
         if _origin(url) != _origin(self.api_url):
-            raise Redirected(f"{method} {_one_line(path)}: leads to another host than {self.api_url}, which must not see the token")
+            raise Redirected(
+                f"{method} {one_line(path)}: leads to another host than {self.api_url}, which must not see the token"
+            )
         what = f"{method} {urlsplit(url).path}"
         repeatable = method in _REPEATABLE if repeatable is None else repeatable
         limited = troubled = hops = 0
@@ -156,8 +155,15 @@ class Transport:
             failure = refused(what, status, said, answer.headers.get("x-accepted-github-permissions", ""), errors)
             if patience.is_limit(status, answer.headers, said):
                 wait = patience.limit_wait(answer.headers, limited, self.clock())
-                self._wait(wait, RateLimited(f"{what}: GitHub limits the requests of this token and asks to wait {wait:.0f} s "
-                                             f"({said or status})", status, "run the job again later", wait))
+                self._wait(
+                    wait,
+                    RateLimited(
+                        f"{what}: GitHub limits the requests of this token and asks to wait {wait:.0f} s ({said or status})",
+                        status,
+                        "run the job again later",
+                        wait,
+                    ),
+                )
                 limited += 1
             elif patience.is_trouble(status) and repeatable and troubled + 1 < patience.MAX_ATTEMPTS:
                 self._wait(patience.trouble_wait(troubled, self._random()), failure)
@@ -181,67 +187,21 @@ class Transport:
             self._session = requests.Session()
         headers = {"Accept": accept, "User-Agent": USER_AGENT, "X-GitHub-Api-Version": API_VERSION}
         try:
-            with self._session.request(method, url, params=params, json=json, headers=headers, auth=self._bearer,
-                                       timeout=TIMEOUTS, allow_redirects=False, stream=True) as response:
+            with self._session.request(
+                method,
+                url,
+                params=params,
+                json=json,
+                headers=headers,
+                auth=self._bearer,
+                timeout=TIMEOUTS,
+                allow_redirects=False,
+                stream=True,
+            ) as response:
                 body = read_capped(response, limit, what)
                 return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
         except requests.RequestException as error:
             raise network_trouble(what, error, self._bearer.redact) from None
-
-
-def read_capped(response: Any, limit: int, what: str) -> bytes:
-    """The body of a streamed answer, refused as soon as it is longer than ``limit`` bytes."""
-    received = bytearray()
-    for chunk in response.iter_content(_CHUNK):
-        received += chunk
-        if len(received) > limit:
-            raise ServerTrouble(f"{what}: the answer is larger than the gate reads ({limit} bytes)", final=True)
-    return bytes(received)
-
-
-def network_trouble(what: str, error: Exception, redact: Callable[[str], str] = str) -> ServerTrouble:
-    """What a requests exception means. Careful about ``sent``: False only when no byte can have left."""
-    import requests
-    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
-
-    cause = getattr(error.args[0], "reason", None) if error.args else None
-    name = type(cause or error).__name__
-    if isinstance(error, requests.exceptions.SSLError):
-        return ServerTrouble(f"{what}: the server's certificate was not accepted ({name})", 0,
-                             "give the container the company's certificates (REQUESTS_CA_BUNDLE)", sent=False, final=True)
-    if isinstance(error, (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, requests.exceptions.MissingSchema)):
-        return ServerTrouble(f"{what}: cannot be sent ({name})", sent=False, final=True)
-    sent = not isinstance(error, requests.exceptions.ConnectTimeout) and not isinstance(cause, (NewConnectionError, ConnectTimeoutError))
-    told = redact(_one_line(str(cause or error)).rpartition(": ")[2])[:200]
-    return ServerTrouble(f"{what}: no answer ({name}: {told})", 0,
-                         "run the job again; see that the runner reaches GitHub (proxy, firewall)", sent=sent)
-
-
-def next_query(link: str) -> dict[str, str] | None:
-    """The query of the ``rel="next"`` address of a Link header; None on the last page."""
-    for part in link.split(","):
-        target, _, rest = part.partition(";")
-        if 'rel="next"' in rest.replace(" ", "") and target.strip().startswith("<"):
-            return dict(parse_qsl(urlsplit(target.strip(" <>")).query, keep_blank_values=True))
-    return None
-
-
-def explanation(answer: Answer) -> tuple[str, list[str]]:
-    """GitHub's message and its list of errors, on one line each and cut; the artifact service calls it ``msg``."""
-    try:
-        value = answer.object()
-    except ServerTrouble:
-        return _one_line(answer.body[:200].decode(errors="replace")), []
-    errors = value.get("errors")
-    listed = []
-    for error in errors[:10] if isinstance(errors, list) else []:
-        parts = [str(error[key]) for key in ("field", "code", "message") if error.get(key)] if isinstance(error, dict) else [str(error)]
-        listed.append(_one_line(" ".join(parts)))
-    return _one_line(str(value.get("message") or value.get("msg") or "")), listed
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:300]
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.jsonio import digest
 
@@ -11,8 +12,7 @@ SPLITS = ("dev", "blind")
 SOURCES = ("log", "sme", "synthetic")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Characters ``start`` (inclusive) to ``end`` (exclusive) of a document that hold an answer."""
 
     doc: str

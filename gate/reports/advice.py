@@ -33,7 +33,7 @@ def advice(report: Report) -> Sentence:
         return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is compared "
                 "with it, query by query.",)
     if report.input_changes and any(change.needs_approval for change in report.input_changes):
-        return ("Nothing for the rankings. The changed inputs below take effect after the merge.",)
+        return ("Nothing for the rankings. The changed inputs take effect after the merge.",)
     if gained_credibly(report):
         return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. To lock it in, a "
                 "reviewer with write access who is not the author approves the head commit with a review that says why, and sets the "
@@ -47,12 +47,12 @@ def _how_to_approve(report: Report) -> Sentence:
 
 
 def _fail(report: Report) -> Sentence:
-    look = "Look at the lost queries above, mend the change and push again. " if report.comparison and report.comparison.lost \
+    look = "Look at the lost queries, mend the change and push again. " if report.comparison and report.comparison.lost \
         else "Mend the change and push again. "
     if approvable(report):
         if report.approval and report.approval.label_present:
             return (look, "If it is meant: the label ", Name(label_of(report)),
-                    " is set, but the approval does not count yet; the open points below say what is missing.")
+                    " is set, but the approval does not count yet; the open conditions say what is missing.")
         return (look, "If it is meant, ", *_how_to_approve(report), "; this check then turns green with their name and reason in it.")
     names = [check.name for check in report.checks if check.outcome == "fail" and not check.approvable]
     listed: list[str] = []
@@ -66,7 +66,7 @@ def _inconclusive(report: Report) -> Sentence:
     need, n = (drop.numbers.get("queries_needed"), drop.numbers.get("n")) if drop else (None, None)
     cost = (f"About {plural(need, 'query')} like these would settle it; there are {n:,}. "
             if isinstance(need, int) and isinstance(n, int) and need > n else "")
-    ask = "Look at the changed queries above: they are few enough to judge by eye. " if report.comparison and 0 < len(
+    ask = "Look at the changed queries: they are few enough to judge by eye. " if report.comparison and 0 < len(
         report.comparison.lost) <= 20 else ""
     end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden queries where it acts."
            if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")

@@ -104,7 +104,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
     # Lost queries are what people act on: gained ones give way first.
     gained = max(n // 2, min(n, _ALWAYS_ROWS))
     passed = [check for check in report.checks if check.outcome == "pass"]
-    open_checks = [check for check in report.checks if check.outcome != "pass"]
+    open_checks = sorted((check for check in report.checks if check.outcome != "pass"), key=lambda check: check.outcome != "fail")
     unanswerable = rows.unanswerable_rows(report)
     tops = [(row.baseline, row.candidate) for row in unanswerable if row.baseline is not None and row.candidate is not None]
     always = max(n, _ALWAYS_ROWS) if room.sections else 1
@@ -129,7 +129,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "top_before": words.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
         "top_after": words.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
         "excluded": [(len(ids), ids, why) for (name, why), ids in zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True) if ids],
-        "latency": _latency(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
+        "latency": latency_line(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
         "marker": marker(report),
     }
 
@@ -141,7 +141,8 @@ def _flips_line(report: Report) -> Sentence:
     return (text[:1].upper() + text[1:],)
 
 
-def _latency(report: Report) -> str:
+def latency_line(report: Report) -> str:
+    """``p50 11 ms → 13 ms, p95 …``; empty when the run has no times."""
     t = report.latency
     if t.candidate_p50 is None:
         return ""

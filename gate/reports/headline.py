@@ -5,7 +5,18 @@ from __future__ import annotations
 from gate.comparison import Comparison, Paired
 from gate.policy import Check
 from gate.reports.report import Report
-from gate.reports.words import (Name, Sentence, confidence, fmt_delta, fmt_interval, fmt_size, fmt_value, marked, metric_label, plural)
+from gate.reports.words import (
+    Name,
+    Sentence,
+    confidence,
+    fmt_delta,
+    fmt_interval,
+    fmt_size,
+    fmt_value,
+    marked,
+    metric_label,
+    plural,
+)
 
 _HALF = 0.5
 _CONCENTRATED = 1.2
@@ -52,7 +63,7 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
             stratum = comparison.tags[rule.tag][str(comparison.primary)]
             return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
                     f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
-                    f"more than the {rule.tolerance:g} allowed")
+                    f"more than the {rule.tolerance:g} allowed; ", *flips(comparison))
     return (*marked(failed[0].sentence.rstrip(".")), "; ", *movement(report, comparison))
 
 
@@ -82,7 +93,7 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
 def movement(report: Report, comparison: Comparison) -> Sentence:
     """``nDCG@10 fell by 0.043 (95 % interval −0.060 to −0.026)``."""
     main, limit = comparison.main, report.policy.tolerance
-    span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})" if main.ci else ""
+    span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})" if main.ci and not comparison.identical else ""
     return (f"{metric_label(comparison.primary)} {moved(main, limit)}{span}",)
 
 
@@ -102,7 +113,8 @@ def flips(comparison: Comparison) -> Sentence:
         n, verb, other = (lost, "lost", "none found one") if lost else (gained, "found", "none lost one")
         return (f"{plural(n, 'query')} {verb} {'its' if n == 1 else 'their'} document, {other}",)
     if main.changed:
-        return (f"no query lost or found its document, {main.worse:,} ranked lower and {main.better:,} higher",)
+        moves = [f"{n:,} ranked {way}" for n, way in ((main.worse, "lower"), (main.better, "higher")) if n]
+        return (f"no query lost or found its document, {' and '.join(moves)}",)
     return ("no query lost or found its document",)
 
 

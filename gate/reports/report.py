@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gate.baseline.approval import Eligibility
-from gate.comparison import Comparison
-from gate.golden.model import GoldenSet
-from gate.policy import Check, Policy
-from gate.runs import Run
-from gate.scoring.score import ScoredRun
+if TYPE_CHECKING:
+    from gate.baseline.approval import Eligibility
+    from gate.comparison import Comparison
+    from gate.golden.model import GoldenSet
+    from gate.policy import Check, Policy
+    from gate.runs import Run
+    from gate.scoring.score import ScoredRun
 
 VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
 

@@ -104,7 +104,7 @@ def _metrics(report: Report) -> Iterator[str]:
                      ((row.label, row.baseline, row.candidate, row.delta, row.interval or words.NONE, str(row.better), str(row.worse))
                       for row in found))
     main = report.comparison.main
-    seen = f"; smallest true change that this set would show: {words.fmt_size(main.mde)} (80 % power)" if main.mde is not None else ""
+    seen = f"; this set reliably shows a change of {words.fmt_size(main.mde)} or more (80 % power)" if main.mde is not None else ""
     yield f"  {words.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "

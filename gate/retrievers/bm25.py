@@ -14,6 +14,8 @@ from gate.snapshot.reader import Snapshot
 if TYPE_CHECKING:
     import numpy as np
 
+    from gate.snapshot.analysis import Analyser
+
 
 def best(scores: np.ndarray, depth: int) -> np.ndarray:
     """Positions of the ``depth`` highest scores above 0, ties by position."""
@@ -31,12 +33,9 @@ class Bm25Retriever:
     """Order: score descending, then unit id ascending. A unit that shares no term with the query is not a result."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        from gate.snapshot.analysis import from_options
-
         self.snapshot = snapshot
         self.notes: list[str] = []
-        options = snapshot.manifest.index.get("analyser")
-        self._analyser = from_options(options if isinstance(options, dict) else {})
+        self._analyser: Analyser | None = None
         self._index: Any = None
 
     def describe(self) -> Mapping[str, Any]:
@@ -44,8 +43,8 @@ class Bm25Retriever:
         return {"kind": "bm25", **{key: index.get(key) for key in ("library", "version", "k1", "b", "method")}}
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
-        if self._index is None:
-            self.__enter__()
+        if self._analyser is None or self._index is None:
+            raise RuntimeError("use the retriever as a context manager")
         ids, index = self.snapshot.ids, self._index
         for query in queries:
             start = time.monotonic()
@@ -57,12 +56,16 @@ class Bm25Retriever:
             yield query.id, ranking
 
     def __enter__(self) -> Bm25Retriever:
+        from gate.snapshot.analysis import from_options
         from gate.snapshot.lexical import open_index
 
-        if self.snapshot.manifest.kind != "bm25":
-            raise InvalidInput(f"{self.snapshot.path}: is a {self.snapshot.manifest.kind} snapshot, a bm25 retriever needs a bm25 one",
+        path, manifest = self.snapshot.path, self.snapshot.manifest
+        if manifest.kind != "bm25":
+            raise InvalidInput(f"{path}: is a {manifest.kind} snapshot, a bm25 retriever needs a bm25 one",
                                "set `retriever.kind`, or build the snapshot with --kind bm25")
-        self._index = open_index(self.snapshot.path / "index", len(self.snapshot.ids))
+        options = manifest.index.get("analyser")
+        self._analyser = from_options(options if isinstance(options, dict) else {})
+        self._index = open_index(path / "index", len(self.snapshot.ids))
         return self
 
     def __exit__(self, *exc: object) -> None:

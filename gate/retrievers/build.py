@@ -10,7 +10,10 @@ from gate.snapshot.reader import Snapshot
 
 
 def build_retriever(settings: Settings, snapshot: Snapshot | None) -> Retriever:
-    """The retriever of ``settings``; ``snapshot`` from :func:`gate.snapshot.reader.open_snapshot`. Raises :class:`InvalidInput`."""
+    """The retriever of ``settings``; ``snapshot`` comes from :func:`gate.snapshot.reader.open_snapshot`.
+
+    Raises :class:`InvalidInput`.
+    """
     wanted = settings.retriever
     if wanted.kind in NEEDS_SNAPSHOT and snapshot is None:
         raise InvalidInput(f"a {wanted.kind} retriever needs a snapshot", "set `snapshot.path` and `snapshot.digest`")

@@ -6,6 +6,7 @@ fault, so that a process left over from an earlier question cannot answer a late
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -19,6 +20,7 @@ from gate import jsonio
 from gate.retrievers.output import Captured
 from gate.retrievers.sandbox import Guard, User
 
+WORKER = Path(__file__).with_name("worker.py")
 MAX_ANSWER = 8 * 1024**2
 _BLOCK = 64 * 1024
 # Without a pidfd, a death that no pipe shows (a fork holds the pipes open) is looked for this often. Seconds.
@@ -88,7 +90,7 @@ class Child:
         return self._process.pid
 
     def _end(self) -> str:
-        """How it ended; empty while it lives. It is not reaped, which keeps its number (and its group's) from being given away."""
+        """How it ended; empty while it lives. It is not reaped: until then nobody else gets its number, or its group's."""
         found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if found is None:
             return ""
@@ -200,10 +202,8 @@ class Child:
             for key, _ in self._selector.select(min(left, _LOOK)):
                 if key.fd == self._pidfd or not self._read(key.fd):
                     self._selector.unregister(key.fd)
-        try:
+        with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except OSError:
-            pass
         self._process.wait()
         gone = self._guard.sweep()
         self._guard.release()
@@ -212,6 +212,3 @@ class Child:
         for fd in (self._answers, self._prints, *([] if self._pidfd is None else [self._pidfd])):
             os.close(fd)
         return gone
-
-
-WORKER = Path(__file__).with_name("worker.py")

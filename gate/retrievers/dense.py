@@ -103,7 +103,7 @@ class DenseRetriever:
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._vectors is None:
-            self.__enter__()
+            raise RuntimeError("use the retriever as a context manager")
         self._check(queries)
         ids, cosine = self.snapshot.ids, self.snapshot.manifest.index.get("similarity") == "cosine"
         for start in range(0, len(queries), _BATCH):
@@ -122,9 +122,9 @@ class DenseRetriever:
         self._rows = arrays.read_query_rows(path)
         self._vectors = arrays.read_vectors(path / arrays.VECTORS, len(self.snapshot.ids), "the snapshot has")
         self._questions = arrays.read_vectors(path / arrays.QUERY_VECTORS, len(self._rows), f"{arrays.QUERY_IDS} has")
-        if self._questions.shape[1] != self._vectors.shape[1]:
-            raise InvalidInput(f"{path}: query vectors have {self._questions.shape[1]} dimensions, documents {self._vectors.shape[1]}",
-                               "build the snapshot again")
+        asked, stored = self._questions.shape[1], self._vectors.shape[1]
+        if asked != stored:
+            raise InvalidInput(f"{path}: query vectors have {asked} dimensions, documents {stored}", "build the snapshot again")
         return self
 
     def __exit__(self, *exc: object) -> None:

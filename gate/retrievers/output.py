@@ -43,7 +43,7 @@ class Captured:
             data = data[room:]
         self._tail += data
         if len(self._tail) > self.half:
-            del self._tail[:-self.half]
+            del self._tail[:len(self._tail) - self.half]
 
     @property
     def dropped(self) -> int:

@@ -15,7 +15,7 @@ from gate.golden.model import Query
 from gate.retrievers.child import WORKER, Child, ChildFault
 from gate.retrievers.cutting import cut
 from gate.retrievers.output import Captured, quoted
-from gate.retrievers.sandbox import Home, environment, first_closed, other_user
+from gate.retrievers.sandbox import Home, environment, first_closed, holds_token, in_ci, other_user
 from gate.runs import BadRanking, Ranking, parse_ranking
 from gate.settings import Limits
 
@@ -41,7 +41,7 @@ class PythonRetriever:
         self._user = other_user()
         self._child: Child | None = None
         self._home: Home | None = None
-        self._restarts = 0
+        self._starts = 0
 
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "python", "function": self.function}
@@ -57,9 +57,12 @@ class PythonRetriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         deadline = time.monotonic() + self.limits.run_seconds
         longer = 0
+        if in_ci() and holds_token(self.path):
+            self.notes.append("the checkout's .git/config holds a token, and the retriever can read it: give actions/checkout "
+                              "`persist-credentials: false`")
         try:
             for done, query in enumerate(queries):
-                ranking, more = self._one(query, depth, deadline, f"{done} of {len(queries)} queries were answered")
+                ranking, more = self._one(query, depth, deadline, f"{done} of {len(queries)} queries were asked")
                 longer += more
                 yield query.id, ranking
         finally:
@@ -75,7 +78,8 @@ class PythonRetriever:
         left = self._left(deadline, so_far)
         asked = time.monotonic()
         try:
-            answer = child.exchange({"query": query.text, "n": depth}, secrets.token_hex(16), min(left, self.limits.query_seconds))
+            question = {"query": query.text, "n": depth}
+            answer = child.exchange(question, secrets.token_hex(16), min(left, self.limits.query_seconds))
             took = (time.monotonic() - asked) * 1000
             ranking = _ranking(answer, query.id)
             ranking.ms = took
@@ -97,12 +101,12 @@ class PythonRetriever:
         if child is not None:
             if child.alive() and not child.stray():
                 return child
-            self.notes.append("the retriever's process wrote an answer that nobody asked for, and was started anew" if child.alive()
-                              else "the retriever's process ended between two queries, and was started anew")
+            what = "wrote an answer that nobody asked for" if child.alive() else "ended between two queries"
+            self.notes.append(f"the retriever's process {what}, and was started anew")
             self._drop(grace=0.0)
-        if self._restarts > RESTARTS:
-            raise self._failed(f"the retriever hung or died {self._restarts} times; {so_far}", "see what it printed, and mend it")
-        self._restarts += 1
+        if self._starts > RESTARTS:
+            raise self._failed(f"the retriever hung or died {self._starts} times; {so_far}", "see what it printed, and mend it")
+        self._starts += 1
         self._child = self._start(depth, min(self.limits.start_seconds, self._left(deadline, so_far)))
         return self._child
 
@@ -110,7 +114,6 @@ class PythonRetriever:
 
     def _start(self, depth: int, seconds: float) -> Child:
         self._admit()
-        self._home = Home(self._user)
         more = {"RETRIEVAL_GATE_DEPTH": str(depth)}
         if self.snapshot is not None:
             more["RETRIEVAL_GATE_SNAPSHOT"] = str(self.snapshot.resolve())
@@ -119,6 +122,7 @@ class PythonRetriever:
                  # Of the gate's own user, this would count everything else that user runs.
                  "processes": None if self._user is None else PROCESSES}
         try:
+            self._home = Home(self._user)
             command = [self.executable, *_FLAGS, str(WORKER)]
             self._child = Child(command, environment(self._home.path, more), self._user, self.captured)
             answer = self._child.exchange(setup, secrets.token_hex(16), seconds)
@@ -134,8 +138,8 @@ class PythonRetriever:
         if answer.get("ready") is not True:
             self._drop()
             reason = str(answer.get("unusable", ""))[:1000] or "its import failed\n" + quoted(str(answer.get("raised", "")))
-            raise self._failed(f"{self.function}: {reason}", "check `retriever.function` and `retriever.path`; the module is imported "
-                                                            "with `retriever.path` as the first directory of sys.path")
+            raise self._failed(f"{self.function}: {reason}",
+                               "check `retriever.function` and `retriever.path`, which is the first directory of sys.path")
         return self._child
 
     def _admit(self) -> None:
@@ -149,8 +153,8 @@ class PythonRetriever:
                   for path in wanted if (place := first_closed(path, user)) is not None]
         if not closed:
             return
-        if os.environ.get("GITHUB_ACTIONS") or os.environ.get("CI"):
-            raise RetrieverFailed(closed, "open these directories for others (chmod o+rx), or move the files to a place that is open")
+        if in_ci():
+            raise RetrieverFailed(closed, "open these directories for others (chmod o+rx), or move the files elsewhere")
         self.notes.append(f"the retriever ran as the gate's own user, not as one of its own: {closed[0]}")
         self._user = None
 

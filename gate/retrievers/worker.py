@@ -1,9 +1,12 @@
 """The program in which a team's retrieval function runs. Started by its path; uses the standard library and nothing else.
 
-Arguments: the descriptor to read questions from, the descriptor to write answers to. Both carry JSON lines; the first question sets
-the process up. See child.py for the other side.
+Arguments: the descriptor to read questions from, the descriptor to write answers to. Both carry JSON lines; the first
+question sets the process up. See child.py for the other side.
 """
 
+from __future__ import annotations
+
+import contextlib
 import faulthandler
 import fcntl
 import importlib
@@ -16,6 +19,8 @@ import resource
 import signal
 import sys
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 LINES = 15
 TEXT = 16_000
@@ -29,34 +34,34 @@ class Unusable(Exception):
 class Pipes:
     """The protocol, moved away from the low numbers and closed in every program that the function starts."""
 
-    def __init__(self, questions, answers):
+    def __init__(self, questions: int, answers: int) -> None:
         self.reader = os.fdopen(self.away(questions), "rb")
         self.answers = self.away(answers)
 
     @staticmethod
-    def away(fd):
+    def away(fd: int) -> int:
         moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100)
         os.close(fd)
         return moved
 
-    def ask(self):
+    def ask(self) -> Any:
         line = self.reader.readline()
         return json.loads(line) if line else None
 
-    def answer(self, value):
+    def answer(self, value: dict[str, Any]) -> None:
         data = memoryview((json.dumps(value, allow_nan=False) + "\n").encode())
         while data:
             data = data[os.write(self.answers, data):]
 
 
-def limit(what, value):
+def limit(what: int, value: int | None) -> None:
     if value is not None:
         hard = resource.getrlimit(what)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(what, (value, value))
 
 
-def harden(setup):
+def harden(setup: dict[str, Any]) -> None:
     """Limits that cannot be raised again, no new privileges, and no life after the gate's."""
     try:
         import ctypes
@@ -71,13 +76,11 @@ def harden(setup):
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, setup["file_bytes"])
     limit(resource.RLIMIT_NPROC, setup["processes"])
-    try:
+    with contextlib.suppress(OSError, ValueError):  # macOS has no such limit
         limit(resource.RLIMIT_AS, setup["memory_bytes"])
-    except (OSError, ValueError):
-        pass  # macOS has no such limit
 
 
-def load(setup):
+def load(setup: dict[str, Any]) -> Callable[[str, int], Any]:
     """Import ``module:function`` from the team's directory, which comes first, as with ``python file.py``."""
     path = setup["path"]
     os.chdir(path)
@@ -99,13 +102,14 @@ def load(setup):
     try:
         inspect.signature(found).bind("a query", 1)
     except TypeError as error:
-        raise Unusable(f"`{setup['function']}` must accept two arguments, the query and the number of results ({error})") from None
+        raise Unusable(f"`{setup['function']}` must accept two arguments, query and number of results ({error})") from None
     except ValueError:
         pass  # written in C: its signature is not known, the first call will tell
-    return found
+    function: Callable[[str, int], Any] = found
+    return function
 
 
-def shown(value):
+def shown(value: object) -> str:
     try:
         text = repr(value)
     except BaseException:
@@ -113,7 +117,7 @@ def shown(value):
     return f"{text[:100]} ({type(value).__name__})"
 
 
-def trace(error):
+def trace(error: BaseException) -> str:
     """The end of a traceback, without the frames of this file."""
     place = error.__traceback__
     while place is not None and place.tb_frame.f_code.co_filename == __file__:
@@ -127,25 +131,25 @@ def trace(error):
     return "\n".join(lines)[-TEXT:]
 
 
-def number(value, position, what="score"):
+def number(value: Any, position: int) -> float:
     if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
-        raise Unusable(f"result {position} has the {what} {shown(value)}, which is not a finite number")
+        raise Unusable(f"result {position} has the score {shown(value)}, which is not a finite number")
     return float(value)
 
 
-def identifier(value, position):
+def identifier(value: Any, position: int) -> str:
     if not isinstance(value, str) or not value:
         raise Unusable(f"result {position} is {shown(value)}, not a document id; ids are non-empty strings")
     return str(value)
 
 
-def item(value, position):
+def item(value: Any, position: int) -> str | dict[str, Any]:
     """A result as it goes over the pipe."""
     if isinstance(value, (tuple, list)) and len(value) == 2:
         return {"doc": identifier(value[0], position), "score": number(value[1], position)}
     if not isinstance(value, dict):
         return identifier(value, position)
-    found = {"doc": identifier(value.get("doc", value.get("id")), position)}
+    found: dict[str, Any] = {"doc": identifier(value.get("doc", value.get("id")), position)}
     if value.get("score") is not None:
         found["score"] = number(value["score"], position)
     if value.get("chunk") is not None:
@@ -159,13 +163,17 @@ def item(value, position):
     return found
 
 
-def converted(result, n):
+def converted(result: Any, n: int) -> dict[str, Any]:
     if not isinstance(result, (list, tuple)):
         raise Unusable(f"the function returned {shown(result)}, not a list")
     return {"ranked": [item(value, position) for position, value in enumerate(result[:n], 1)], "returned": len(result)}
 
 
-def attempt(action, *arguments):
+def call(function: Callable[[str, int], Any], query: str, n: int) -> dict[str, Any]:
+    return converted(function(query, n), n)
+
+
+def attempt(action: Callable[..., Any], *arguments: Any) -> Any:
     """What ``action`` gives, or an answer that says why it gave nothing."""
     try:
         return action(*arguments)
@@ -175,15 +183,13 @@ def attempt(action, *arguments):
         return {"raised": trace(error)}
 
 
-def flush():
+def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(BaseException):
             stream.flush()
-        except BaseException:
-            pass
 
 
-def main():
+def main() -> None:
     pipes = Pipes(int(sys.argv[1]), int(sys.argv[2]))
     own = os.getpid()
     faulthandler.enable()
@@ -200,7 +206,7 @@ def main():
     pipes.answer({"mark": setup["mark"], "ready": True})
     while (question := pipes.ask()) is not None:
         query, n = question["query"], question["n"]
-        answer = attempt(lambda: converted(function(query, n), n))  # noqa: B023 - called at once
+        answer = attempt(call, function, query, n)
         if os.getpid() != own:
             os._exit(0)  # a fork that forgot to leave must not answer as well
         pipes.answer({"mark": question["mark"], **answer})

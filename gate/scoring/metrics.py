@@ -22,18 +22,16 @@ Definitions agree with trec_eval where it has the metric (recall, P, success, re
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from functools import lru_cache
 
 Credit = tuple[int, float]  # rank from 1, grade
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
+class Gold(NamedTuple):
     """The positive grades of a query's gold units, best first. ``len`` is R."""
 
     grades: tuple[float, ...]
@@ -100,8 +98,7 @@ class UnknownMetric(ValueError):
     """A metric name that is not one; the message names the nearest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """A metric with its cutoff; prints back as its name. ``k`` is None for an uncut metric."""
 
     family: str
@@ -125,6 +122,8 @@ def parse_metric(name: str) -> Metric:
     match = _NAME.match(name.strip()) if isinstance(name, str) else None
     family, cut = (match.group(1).lower(), match.group(2)) if match else (str(name).strip().lower(), None)
     if family not in _FAMILIES:
+        import difflib
+
         near = _SYNONYMS.get(family) or next(iter(difflib.get_close_matches(family, _FAMILIES, 1, 0.5)), None)
         hint = f"; did you mean {near}{'@' + cut if cut else ''}?" if near else ""
         raise UnknownMetric(f"unknown metric {name!r}{hint} (known: {', '.join(_FAMILIES)}, with a cutoff as in ndcg@10)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
@@ -11,8 +12,7 @@ from gate.scoring.metrics import Metric
 from gate.scoring.units import credits_of, gold_of, ranked_units
 
 
-@dataclass(frozen=True, slots=True)
-class QueryScore:
+class QueryScore(NamedTuple):
     """One scored query: metric name → value, and the rank (from 1) of its first gold unit, None when none came back."""
 
     values: Mapping[str, float]
@@ -20,8 +20,7 @@ class QueryScore:
     missing: bool = False
 
 
-@dataclass(frozen=True)
-class Excluded:
+class Excluded(NamedTuple):
     """Query ids that no mean contains, or that need a word, each a different thing.
 
     ``undefined``: no gold unit of positive grade. ``missing``: the run has no line for the query; it scores 0. ``errored``: the retriever

@@ -11,9 +11,9 @@ from typing import Any
 from gate.errors import InvalidInput
 
 NAME, VERSION = "words", 1
-# Short on purpose: a word taken away here can never be searched for. Bare letters are what apostrophes leave behind.
-STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "how", "i", "in", "is", "it", "its", "of",
-              "on", "or", "that", "the", "this", "to", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with")
+# Short on purpose: a word taken away here can never be searched for.
+STOP_WORDS = tuple("a an and are as at be by for from has have how i in is it its of on or that the this to was were what when where "
+                   "which who why will with".split())
 _POSSESSIVE = re.compile(r"['’]s\b")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 # A word, or an identifier held together by - . or _ such as err-4417, gw-lys-02, tls1.2, pg_wal.
@@ -57,6 +57,7 @@ def from_options(options: Mapping[str, Any]) -> Analyser:
     words = options.get("stop_words")
     if options.get("name") != NAME or options.get("version") != VERSION or not isinstance(words, list) \
             or not all(isinstance(word, str) for word in words):
-        raise InvalidInput(f"the snapshot was analysed by {str(options.get('name'))[:40]!r} version {str(options.get('version'))[:10]}; "
-                           f"this gate has {NAME!r} version {VERSION}", "build the snapshot again with this version of the gate")
+        seen = f"{str(options.get('name'))[:40]!r} version {str(options.get('version'))[:10]}"
+        raise InvalidInput(f"the snapshot was analysed by {seen}; this gate has {NAME!r} version {VERSION}",
+                           "build the snapshot again with this version of the gate")
     return Analyser(frozenset(words))

@@ -87,12 +87,12 @@ def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0
     return _write(corpus, out, "bm25", index, None, fill, replace)
 
 
-def build_dense(corpus: Corpus, vectors: str | Path, out: str | Path, *, model: str, revision: str = "", similarity: str = "cosine",
-                query_vectors: str | Path | None = None, queries: str | Path | None = None, replace: bool = False) -> Manifest:
+def build_dense(corpus: Corpus, vectors: str | Path, out: str | Path, *, model: str, revision: str = "",
+                similarity: str = "cosine", query_vectors: str | Path | None = None, queries: str | Path | None = None, replace: bool = False) -> Manifest:
     """Freeze document vectors (``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus as read).
 
-    ``query_vectors`` and ``queries`` (``.npy`` and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do without
-    an embedding model. Raises :class:`InvalidInput` for wrong shapes, other types, NaN and Infinity.
+    ``query_vectors`` and ``queries`` (``.npy`` and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do
+    without an embedding model. Raises :class:`InvalidInput` for wrong shapes, other types, NaN and Infinity.
     """
     from gate.snapshot import vectors as arrays
 
@@ -117,4 +117,5 @@ def build_dense(corpus: Corpus, vectors: str | Path, out: str | Path, *, model: 
         if questions is not None:
             arrays.write_queries(directory, questions, asked)
 
-    return _write(corpus, out, "dense", {"library": "numpy", "search": "exact", "similarity": similarity}, embedding, fill, replace)
+    index = {"library": "numpy", "search": "exact", "similarity": similarity}
+    return _write(corpus, out, "dense", index, embedding, fill, replace)

@@ -33,7 +33,7 @@ class Document:
 class Unit:
     """What is indexed and found. ``doc`` is what a golden set names; ``parent`` the document it was cut from, where it was cut.
 
-    ``start`` and ``end`` are characters of the document (UTF-8, no BOM, line ends as ``\\n``): ``document.text[start:end] == text``.
+    ``start`` and ``end`` count characters of the document (no BOM, line ends as ``\\n``): ``document.text[start:end] == text``.
     """
 
     id: str
@@ -116,7 +116,7 @@ class _Lines:
                 raise _Bad(f"id {document.id!r} was already given in line {first}")
             _check_encodable(document)
             self.documents.append(document)
-        except (_Bad, jsonio.NotJson) as fault:
+        except (_Bad, ValueError) as fault:
             self.problems.append(f"{self.path}:{number}: {fault}")
 
 
@@ -170,8 +170,12 @@ def _cut(path: Path, text: str, chunker: str) -> tuple[Document, list[Unit]]:
     document = Document(stem, title or stem, text)
     if chunker == "none" or path.suffix.lower() != ".md":
         return document, [Unit(stem, stem, document.title, text)]
-    return document, [Unit(f"{stem}#{s.slug}", f"{stem}#{s.slug}", f"{document.title} › {s.heading}" if s.heading else document.title,
-                           s.text, stem, s.start, s.end) for s in sections]
+    units = []
+    for section in sections:
+        name = f"{stem}#{section.slug}"
+        full = f"{document.title} › {section.heading}" if section.heading else document.title
+        units.append(Unit(name, name, full, section.text, stem, section.start, section.end))
+    return document, units
 
 
 def _from_folder(folder: Path, chunker: str) -> Corpus:
@@ -201,8 +205,8 @@ def _from_folder(folder: Path, chunker: str) -> Corpus:
 def read_corpus(path: str | Path, chunker: str = "heading") -> Corpus:
     """Read ``corpus.jsonl`` (a document is one unit) or a folder of ``.md`` and ``.txt`` files.
 
-    ``chunker`` applies to Markdown files: ``heading`` cuts at ``## `` into units ``<stem>#<slug>``, ``none`` keeps documents whole.
-    Raises :class:`InvalidInput` that lists every fault.
+    ``chunker`` applies to Markdown files: ``heading`` cuts at ``## `` into units ``<stem>#<slug>``, ``none`` keeps documents
+    whole. Raises :class:`InvalidInput` that lists every fault.
     """
     path = Path(path)
     if chunker not in CHUNKERS:

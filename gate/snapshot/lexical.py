@@ -30,7 +30,8 @@ def write_index(directory: Path, terms: Sequence[Sequence[str]], k1: float, b: f
     if not vocabulary:
         raise InvalidInput("the corpus has no word in it that could be indexed")
     index = bm25s.BM25(k1=k1, b=b, method=method, backend="numpy", csc_backend="numpy")
-    index.index(([[vocabulary[term] for term in unit] for unit in terms], vocabulary), create_empty_token=False, show_progress=False)
+    numbers = [[vocabulary[term] for term in unit] for unit in terms]
+    index.index((numbers, vocabulary), create_empty_token=False, show_progress=False)
     index.save(str(directory), show_progress=False)
     # bm25s writes JSON with orjson where that happens to be installed, and then with other white space.
     (directory / _VOCABULARY).write_text(jsonio.dumps(vocabulary), encoding="utf-8")
@@ -42,7 +43,8 @@ def _faults(index: Any, units: int) -> list[str]:
     import numpy as np
 
     data, rows, starts = (index.scores[key] for key in ("data", "indices", "indptr"))
-    if any(a.ndim != 1 for a in (data, rows, starts)) or data.dtype != np.float32 or rows.dtype.kind != "i" or starts.dtype.kind != "i":
+    kinds = (data.dtype.name, rows.dtype.kind, starts.dtype.kind)
+    if any(array.ndim != 1 for array in (data, rows, starts)) or kinds != ("float32", "i", "i"):
         return ["its arrays have the wrong shape or type"]
     problems = []
     if index.scores["num_docs"] != units:
@@ -53,7 +55,7 @@ def _faults(index: Any, units: int) -> list[str]:
         problems.append("its vocabulary does not fit its postings")
     elif starts[0] != 0 or starts[-1] != len(data) or len(rows) != len(data) or (np.diff(starts) < 0).any():
         problems.append("its postings overlap or are cut")
-    if len(rows) and not (0 <= rows.min() and rows.max() < units):
+    if len(rows) and (rows.min() < 0 or rows.max() >= units):
         problems.append("it points at units that do not exist")
     if not np.isfinite(data).all():
         problems.append("it holds weights that are not finite")
@@ -65,8 +67,8 @@ def open_index(directory: Path, units: int) -> Any:
     import bm25s
 
     try:
-        index = bm25s.BM25.load(str(directory), mmap=True, load_corpus=False, show_progress=False, backend="numpy", csc_backend="numpy",
-                                dtype="float32", int_dtype="int32")
+        index = bm25s.BM25.load(str(directory), mmap=True, load_corpus=False, show_progress=False, backend="numpy",
+                                csc_backend="numpy", dtype="float32", int_dtype="int32")
         problems = _faults(index, units)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, EOFError) as error:
         problems = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]

@@ -20,8 +20,8 @@ MAX_FILES = 10_000
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _FIELDS: dict[str, type | tuple[type, ...]] = {
-    "schema": int, "kind": str, "corpus_digest": str, "units": int, "documents": int, "embedding": (dict, type(None)), "chunker": dict,
-    "index": dict, "built_by": str, "files": dict, "tree_digest": str}
+    "schema": int, "kind": str, "corpus_digest": str, "units": int, "documents": int, "embedding": (dict, type(None)),
+    "chunker": dict, "index": dict, "built_by": str, "files": dict, "tree_digest": str}
 _OPTIONAL = {"created", "embedding"}
 
 
@@ -103,7 +103,8 @@ def _faults(value: dict[str, Any]) -> list[str]:
     if value["kind"] not in KINDS:
         problems.append(f"kind {value['kind'][:40]!r} must be one of {', '.join(KINDS)}")
     problems += [f"`{key}` must not be negative" for key in ("units", "documents") if value[key] < 0]
-    problems += [f"`{key}` must be sha256: and 64 hex digits" for key in ("corpus_digest", "tree_digest") if not _DIGEST.match(value[key])]
+    problems += [f"`{key}` must be sha256: and 64 hex digits" for key in ("corpus_digest", "tree_digest")
+                 if not _DIGEST.match(value[key])]
     if not isinstance(value.get("created", ""), str):
         problems.append("`created` has the wrong type")
     return problems + _file_faults(value["files"])
@@ -114,7 +115,7 @@ def parse(data: bytes, name: str) -> Manifest:
     cure = "build the snapshot again, or fetch it again from where it was published"
     try:
         value = jsonio.loads(data.decode())
-    except (UnicodeDecodeError, jsonio.NotJson) as error:
+    except ValueError as error:
         raise InvalidInput(f"{name}: {'not UTF-8' if isinstance(error, UnicodeDecodeError) else error}", cure) from None
     if not isinstance(value, dict):
         raise InvalidInput(f"{name}: must be an object", cure)
@@ -129,8 +130,8 @@ def parse(data: bytes, name: str) -> Manifest:
         created=value.get("created", ""), schema=value["schema"],
         files={path: FileFacts(facts["sha256"], facts["bytes"]) for path, facts in value["files"].items()})
     if found.tree_digest != value["tree_digest"]:
-        raise InvalidInput(f"{name}: the manifest was changed after it was written: its content gives {found.tree_digest}, it says "
-                           f"{value['tree_digest']}", cure)
+        raise InvalidInput(f"{name}: the manifest was changed after it was written: its content gives "
+                           f"{found.tree_digest}, it says {value['tree_digest']}", cure)
     return found
 
 

@@ -50,8 +50,8 @@ class _Slugs:
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """The same range without white space at either end."""
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip())) if part.strip() else start
+    part = text[start:end].rstrip()
+    return start + len(part) - len(part.lstrip()), start + len(part)
 
 
 def split(text: str) -> tuple[str, list[Section]]:

@@ -30,7 +30,7 @@ class Snapshot:
         for number, text in jsonio.read_lines(path):
             try:
                 unit = jsonio.loads(text)
-            except jsonio.NotJson as fault:
+            except ValueError as fault:
                 raise InvalidInput(f"{path}:{number}: {fault}") from None
             if not isinstance(unit, dict) or not all(isinstance(unit.get(key), str) for key in _KEYS):
                 raise InvalidInput(f"{path}:{number}: a unit needs the strings {', '.join(_KEYS)}")

@@ -25,7 +25,8 @@ def open_array(path: Path) -> np.ndarray:
     import numpy as np
 
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        # Not numpy.load, which opens archives and pickles as well.
+        array = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError, TypeError, SyntaxError) as error:
         raise InvalidInput(f"{path}: not a plain .npy array ({str(error)[:200]})",
                            "save it with numpy.save(path, array.astype('float32'))") from None
@@ -60,7 +61,7 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
     for number, line in jsonio.read_lines(path):
         try:
             record = jsonio.loads(line)
-        except jsonio.NotJson as fault:
+        except ValueError as fault:
             problems.append(f"{path}:{number}: {fault}")
             continue
         record = record if isinstance(record, dict) else {}
@@ -108,8 +109,8 @@ def read_query_rows(directory: Path) -> dict[str, tuple[int, str]]:
     except FileNotFoundError:
         raise InvalidInput(f"{directory}: the snapshot holds no query vectors",
                            "build it with --query-vectors and --queries, so that a run needs no embedding model") from None
-    except (OSError, UnicodeDecodeError, jsonio.NotJson) as error:
+    except (OSError, ValueError) as error:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
-    if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == 2 and all(isinstance(x, str) for x in r) for r in rows):
+    if not isinstance(rows, list) or not all(isinstance(row, list) and [type(x) for x in row] == [str, str] for row in rows):
         raise InvalidInput(f"{path}: must be a list of [query id, mark of its text]")
     return {row[0]: (number, row[1]) for number, row in enumerate(rows)}

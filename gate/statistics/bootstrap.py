@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 FEW_CHANGES = 10
 METHODS = ("exact", "resample")
@@ -27,8 +28,7 @@ _STEPS_PER_SD = 32
 _REACH = 12.0  # standard deviations of the sum on either side; what lies beyond is below 1e-16 for anything near normal
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """``lo`` ≤ mean ≤ ``hi`` at the asked confidence; ``method`` says how it was found."""
 
     lo: float
@@ -115,33 +115,50 @@ def _gaffke(moved: Sequence[float], n: int, reach: float, tail: float) -> float:
     low, high = min(weights), max(weights)
     if high - low < 1e-12:
         return high
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        if _exceeds(weights, middle) > tail:
-            low = middle
-        else:
-            high = middle
-        if high - low < 1e-9:
+    # Regula falsi in the Illinois form on P(> x) − tail, started around where a normal distribution would put the quantile.
+    total = n + 1
+    mean = sum(z * w for z, w in weights.items()) / total
+    sd = math.sqrt(max(sum(w * (z - mean) ** 2 for z, w in weights.items()) / total / (total + 1), 0.0))
+    ends = [(x, _exceeds(weights, x) - tail) for x in (mean, min(high, mean + 5.0 * sd))]
+    low, at_low = ends[0] if ends[0][1] > 0 else (low, 1.0 - tail)
+    high, at_high = ends[1] if ends[1][1] < 0 else (high, -tail)
+    side = 0
+    middle = low
+    for _ in range(100):
+        before, middle = middle, (low * at_high - high * at_low) / (at_high - at_low)
+        value = _exceeds(weights, middle) - tail
+        if abs(value) < 1e-9 or abs(middle - before) < 1e-9:
             break
-    return (low + high) / 2.0
+        if value > 0:
+            low, at_low, at_high, side = middle, value, at_high / 2.0 if side == 1 else at_high, 1
+        else:
+            high, at_high, at_low, side = middle, value, at_low / 2.0 if side == -1 else at_low, -1
+    return middle
 
 
 def _exceeds(weights: Counter[float], x: float) -> float:
-    """P(Σ Dᵢ zᵢ > x) = P(Σ (zᵢ − x) Eᵢ > 0) for independent exponentials E, by inverting the characteristic function (Imhof 1961)."""
+    """P(Σ Dᵢ zᵢ > x) = P(Σ (zᵢ − x) Eᵢ > 0), E independent exponentials, by inverting the characteristic function (Imhof 1961)."""
     import numpy as np
 
     value = np.array(list(weights)) - x
     power = np.array(list(weights.values()), dtype=float)
     scale = math.sqrt(float((power * value * value).sum())) or 1.0
-    # t = tan-like substitution: dense near zero, reaching far out, because with few queries the tail falls only polynomially.
-    u = (np.arange(_NODES) + 0.5) / _NODES
-    t = np.sinh(_STRETCH * u) / scale
-    weight = _STRETCH * np.cosh(_STRETCH * u) / scale / _NODES
-    angles = np.outer(t, value)
-    phase = np.arctan(angles) @ power
-    size = 0.5 * np.log1p(angles * angles) @ power
-    return 0.5 + float((np.sin(phase) * np.exp(-size) / t * weight).sum()) / math.pi
+    t, weight = _nodes()
+    angles = (t / scale)[:, None] * value
+    phase = (np.arctan(angles) * power).sum(axis=1)
+    size = (0.5 * np.log1p(angles * angles) * power).sum(axis=1)
+    return 0.5 + float((np.sin(phase) * np.exp(-size) * weight).sum()) / math.pi
 
 
-_NODES = 400
+@lru_cache(maxsize=1)
+def _nodes() -> Any:
+    """Nodes t and weights of ∫ f(t)/t dt over t > 0 under t = sinh: dense near zero and reaching far out, because with few queries the
+    integrand falls only polynomially."""
+    import numpy as np
+
+    u = _STRETCH * (np.arange(_NODES) + 0.5) / _NODES
+    return np.sinh(u), _STRETCH / np.tanh(u) / _NODES
+
+
+_NODES = 300
 _STRETCH = 9.0

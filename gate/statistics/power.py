@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
 from gate.statistics.bootstrap import FEW_CHANGES, changed
+from gate.statistics.normal import quantile
 
 POWER = 0.8
 
 
 def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Smallest true mean delta that this set would show with 80 % power, given how much single queries moved here.
+    """Smallest true mean delta that this set would show with 80 % power, given how much single queries moved.
 
     (z₁₋α/₂ + z₀.₈) · sd / √n. With few changed queries one unseen change as large as the largest is added to the variance, since a set on
     which nothing moved does not resolve everything. None for fewer than two queries.
@@ -26,8 +26,7 @@ def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95)
         squares += max((d * d for d in moved), default=1.0)
     mean = math.fsum(moved) / n
     sd = math.sqrt(max(squares / n - mean * mean, 0.0))
-    normal = NormalDist()
-    return (normal.inv_cdf(0.5 + confidence / 2.0) + normal.inv_cdf(POWER)) * sd / math.sqrt(n)
+    return (quantile(0.5 + confidence / 2.0) + quantile(POWER)) * sd / math.sqrt(n)
 
 
 def queries_needed(n: int, delta: float, lo: float, hi: float, tolerance: float) -> int | None:

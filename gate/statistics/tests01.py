@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
+from gate.statistics.normal import quantile
 from gate.statistics.permutation import binomial_two_sided
 
 
@@ -23,7 +23,7 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
     """Wilson's score interval of a rate. 164 of 200: .761 to .867. Never of width zero, also at 0 and n."""
     if n == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    z = quantile(0.5 + confidence / 2.0)
     rate = successes / n
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))

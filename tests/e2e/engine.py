@@ -11,6 +11,7 @@ A fake API on this machine must listen on 0.0.0.0 (or on `host_address_for_conta
 `http://<host_address_for_containers()>:<port>`.
 """
 
+import atexit
 import base64
 import contextlib
 import fcntl
@@ -118,6 +119,13 @@ def _image_id(image: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+def _scratch(prefix: str) -> Path:
+    """A directory that lasts as long as this process, so that a test can look into it after the call."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _docker(*words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["docker", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=timeout
@@ -171,7 +179,7 @@ def runner_docker_run(
     args:     the action's `args:`; network: the job's network, if it has `services:` or `container:`
     volumes:  further `-v` values. The runner has none: only for tests that put a probe into the image.
     """
-    work = Path(work or tempfile.mkdtemp(prefix="gate-runner-"))
+    work = Path(work) if work else _scratch("gate-runner-")
     temp = work / "_temp"
     mounts = {
         Path("/var/run/docker.sock"): "/var/run/docker.sock",
@@ -448,7 +456,7 @@ def act_run(
     local_actions: {"owner/name@ref": directory} for `uses:` of other repositories, which are never fetched here
     act has no merge commit, no permissions and no concurrency, and shows secrets as ***: use long ones.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="gate-act-"))
+    scratch = _scratch("gate-act-")
     artifact_dir = Path(artifact_dir or scratch / "artifacts")
     artifact_dir.mkdir(parents=True, exist_ok=True)
     event_path = scratch / "event.json"

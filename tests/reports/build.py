@@ -110,7 +110,7 @@ def _lines(moves: dict[int, tuple[int | None, int | None]], n: int = 60) -> list
 
 
 TITLES = {f"new-q{i:03d}-{rank}": f"Runbook {i}, part {rank}" for i in range(60) for rank in range(1, 4)}
-DROP = {i: (1, None) for i in range(0, 9)} | {9: (2, 14), 10: (1, 6), 30: (12, 3), 31: (4, 1)}
+DROP = dict.fromkeys(range(9), (1, None)) | {9: (2, 14), 10: (1, 6), 30: (12, 3), 31: (4, 1)}
 NOT_YET = Eligibility(
     False, (Condition("label", True, "The label `baseline-update` is set."),
             Condition("labeller", True, "It was set by bob, who has write access and is not the author."),
@@ -135,7 +135,7 @@ def passing(**more: Any) -> Report:
 
 
 def gaining(**more: Any) -> Report:
-    return make(_lines({i: (None, 1) for i in range(0, 12)}), **more)
+    return make(_lines(dict.fromkeys(range(12), (None, 1))), **more)
 
 
 def inconclusive(**more: Any) -> Report:

@@ -1,0 +1,33 @@
+"""A report in which everything that others wrote is hostile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gate.baseline.approval import Condition, Eligibility
+from gate.policy import Policy, Protected
+from gate.reports.report import BaselineInfo, InputChange, Report
+from tests.reports import build
+from tests.reports.rendered import HOSTILE
+
+
+def report(texts=HOSTILE, **more) -> Report:
+    """Every text is a query, an id, a tag, a document, a title, a note, a problem, a reason, a setting."""
+    notes = tuple(texts)
+    # A golden set with text that is not Unicode cannot be digested; it can still come from titles, errors and reviews.
+    texts = [text.replace("\ud800", "") if text.strip() else f"blank{n}" for n, text in enumerate(texts)]
+    lines = [build.q(f"{text} {n}", 1, None, text, [text, "plain"], doc=f"{text} doc") for n, text in enumerate(texts)]
+    lines += [build.q(f"{text} up {n}", None, 2, text, [text]) for n, text in enumerate(texts[:9])]
+    titles = {f"new-{line.id}-1": f"{line.text} \ud800" for line in lines}
+    approval = Eligibility(False, tuple(Condition("x", n % 2 == 0, t, t) for n, t in enumerate(texts)), 1, texts[0], texts[0], True, texts[0], texts[0])
+    made = build.make(lines, Policy(protected=tuple(Protected(t, 0.1) for t in texts[:3]), must_hit=(lines[0].id, lines[1].id)), titles=titles,
+                      changes=[InputChange(t, t, t, False) for t in texts], approval=approval, unanswerable=[f"u {t} {n}" for n, t in enumerate(texts)],
+                      old_labels={f"gone {t}": "0" * 12 for t in texts} | {line.id: "0" * 12 for line in lines})
+    hostile = {key: texts[n % len(texts)] for n, key in enumerate(("head_sha", "run_id", "run_attempt", "run_url", "golden_version",
+                                                                   "snapshot_digest", "policy_digest", "retriever"))}
+    return replace(made, notes=notes, metadata=build.METADATA | hostile, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
+
+
+def stopped(texts=HOSTILE) -> Report:
+    """The same for a run that came to no judgement."""
+    return replace(build.stopped("invalid", 2, list(texts), texts[3]), notes=tuple(texts))

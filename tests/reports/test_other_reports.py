@@ -1,0 +1,107 @@
+"""Text, JUnit, annotations, files."""
+
+import gzip
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from gate.policy import Policy
+from gate.reports.annotations import annotations
+from gate.reports.files import write_reports
+from gate.reports.junit import render_junit
+from gate.reports.text import render_text
+from tests.reports import build, hostile
+from tests.reports.build import q
+
+
+@pytest.mark.parametrize("name", build.EVERY)
+def test_the_text_of_every_verdict(name, golden_file):
+    golden_file(f"text-{name}.txt", render_text(build.EVERY[name]()))
+
+
+def test_text_without_colour_has_no_escape_sequence_and_with_colour_says_the_same():
+    report = build.failing()
+    plain, painted = render_text(report), render_text(report, color=True)
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+
+
+def test_no_line_of_the_text_is_a_workflow_command():
+    for report in (hostile.report(), hostile.stopped()):
+        text = render_text(report)
+        assert not re.search(r"^\s*::|##\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text, re.MULTILINE)
+        text.encode()
+
+
+def cases(report):
+    root = ElementTree.fromstring(render_junit(report).encode())
+    suite = root.find("testsuite")
+    found = suite.findall("testcase")
+    assert int(suite.get("tests")) == len(found)
+    for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert int(suite.get(plural)) == len(suite.findall(f"testcase/{kind}"))
+    names = [(case.get("classname"), case.get("name")) for case in found]
+    assert len(set(names)) == len(names)
+    return {case.get("name"): [child.tag for child in case] for case in found}
+
+
+@pytest.mark.parametrize("name", build.EVERY)
+def test_junit_of_every_verdict_has_a_case(name):
+    assert cases(build.EVERY[name]())
+
+
+def test_below_the_gate_is_a_failure():
+    assert cases(build.failing()) == {"drop": ["failure"], "floor recall@5": ["failure"]}
+
+
+def test_what_could_not_be_evaluated_is_an_error():
+    assert cases(build.cannot_decide()) == {"evaluation": ["error"]}
+
+
+def test_an_inconclusive_check_is_skipped_under_warn_and_a_failure_under_fail():
+    lines = [q(f"a{i}", 1, 3 if i < 3 else 1) for i in range(40)]
+    assert cases(build.make(lines))["drop"] == ["skipped"]
+    assert cases(build.make(lines, Policy(inconclusive="fail")))["drop"] == ["failure"]
+
+
+def test_an_accepted_change_has_no_failure_left():
+    assert not any(cases(build.accepted()).values())
+
+
+def test_junit_of_hostile_text_is_whole():
+    assert cases(hostile.report()) and cases(hostile.stopped())
+
+
+def test_a_missed_must_hit_query_is_pinned_to_its_line_of_the_golden_file():
+    lines = [q(f"a{i}", 1, 1, tags=["vital"]) for i in range(20)]
+    lines[7] = q("a7", 1, 14, "restart the gateway", tags=["vital"])
+    verdict, missed = annotations(build.make(lines, Policy(must_hit_tags=("vital",))), "search/golden.jsonl")
+    assert (verdict.level, verdict.line) == ("error", 0)
+    assert (missed.level, missed.file, missed.line) == ("error", "search/golden.jsonl", 8)
+    assert missed.message == "a7 «restart the gateway»: rank 1 → 14"
+
+
+def test_at_most_ten_annotations_of_a_level():
+    report = build.stopped("invalid", 2, [f"problem {i}" for i in range(40)], "mend", notes=tuple(f"note {i}" for i in range(40)))
+    levels = [a.level for a in annotations(report, "golden.jsonl")]
+    assert levels.count("error") == 10 and levels.count("warning") == 10
+
+
+def test_a_pass_is_a_notice_and_an_inconclusive_comparison_a_warning():
+    assert [a.level for a in annotations(build.passing(), "g")] == ["notice"]
+    assert [a.level for a in annotations(build.inconclusive(), "g")] == ["warning"]
+
+
+def test_all_files_are_written(tmp_path):
+    write_reports(build.failing(), tmp_path / "out", b'{"id":"a","ranked":[]}\n')
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["comment.md", "junit.xml", "report.html", "report.json", "run.jsonl.gz"]
+    assert json.loads((tmp_path / "out" / "report.json").read_bytes())["verdict"] == "fail"
+    assert gzip.decompress((tmp_path / "out" / "run.jsonl.gz").read_bytes()) == b'{"id":"a","ranked":[]}\n'
+
+
+def test_text_that_is_not_unicode_stops_no_report(tmp_path):
+    write_reports(hostile.report(), tmp_path, None)
+    assert not (tmp_path / "run.jsonl.gz").exists()
+    assert "\ud800 surrogate" in json.loads((tmp_path / "report.json").read_bytes())["notes"]

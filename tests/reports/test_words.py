@@ -1,0 +1,96 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.policy import Policy, Protected
+from gate.reports.headline import headline
+from gate.reports.words import fmt_delta, fmt_pair, fmt_size, fmt_value, marked, plain, plural
+from tests.reports import build
+from tests.reports.build import q
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.0431, "−0.043"), (0.0431, "+0.043"), (0.0, "0.000"), (-1e-15, "0.000"), (0.0004, "+0.0004"),
+                                              (-0.00004, "−0.00004"), (1e-9, "+1e-09"), (None, "—"), (float("nan"), "—")])
+def test_a_delta_has_a_sign_and_a_change_is_never_shown_as_nothing(value, shown):
+    assert fmt_delta(value) == shown
+
+
+def test_a_number_is_never_shown_on_the_other_side_of_its_limit():
+    assert fmt_delta(-0.0196, -0.02) == "−0.0196"
+    assert fmt_delta(-0.02, -0.02) == "−0.020"
+    assert fmt_value(0.84996, 0.85) == "0.84996"
+    assert fmt_size(-0.0304, 0.03) == "0.0304"
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_rounding_keeps_the_order_of_value_and_limit(value, limit):
+    shown = float(fmt_delta(value, limit).replace("−", "-"))
+    if abs(value - limit) > 1e-5 and round(limit, 3) == limit:
+        assert (shown < limit) == (value < limit)
+    if abs(value) > 1e-12:
+        assert shown != 0 and (shown < 0) == (value < 0)
+
+
+def test_two_means_that_differ_look_different():
+    assert fmt_pair(0.8123, 0.8121) == ("0.8123", "0.8121")
+    assert fmt_pair(0.5, 0.5) == ("0.500", "0.500")
+
+
+def test_one_query_and_two_queries():
+    assert (plural(1, "query"), plural(2, "query"), plural(1024, "day")) == ("1 query", "2 queries", "1,024 days")
+
+
+def test_backticks_in_a_sentence_mark_names():
+    assert plain(marked("set `label` now")) == "set `label` now"
+    assert [type(piece).__name__ for piece in marked("set `label` now")] == ["str", "Name", "str"]
+
+
+def sentence(report):
+    return plain(headline(report))
+
+
+def test_a_drop_is_told_with_its_interval_its_flips_and_the_tag_that_took_most_of_it():
+    text = sentence(build.failing())
+    assert text.startswith("nDCG@10 fell by 0.153 (95 % interval −0.255 to −0.060): 10 queries lost their document, 1 found one; "
+                           "`exact-term` took most of it.")
+
+
+def test_an_average_that_hides_a_protected_tag_is_called_that():
+    lines = [q(f"a{i}", 1, 3 if i < 2 else 1, tags=["codes"]) for i in range(10)] + [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
+    text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
+    assert text.startswith("The average hides it: nDCG@10 rose by 0.001")
+    assert "in the protected tag `codes` (10 queries) it fell by 0.100, more than the 0.05 allowed" in text
+
+
+def test_a_floor_alone_is_told_with_what_the_rankings_did():
+    text = sentence(build.make([q(f"a{i}", 2, 2) for i in range(20)], Policy(floors={"recall@5": 1.0, "ndcg@10": 0.9})))
+    assert text == "ndcg@10 is 0.63093, below its floor 0.9; nDCG@10 did not move."
+
+
+def test_one_lost_query_is_singular():
+    assert "1 query lost its document, none found one" in sentence(build.make([q("a", 1, None), *(q(f"b{i}") for i in range(30))]))
+
+
+def test_no_culprit_is_named_when_a_tag_only_has_its_share():
+    lines = [q(f"a{i}", 1, None if i % 2 else 1, tags=["everything"]) for i in range(40)]
+    assert "took most" not in sentence(build.make(lines))
+
+
+@pytest.mark.parametrize(("name", "start"), [
+    ("accepted", "nDCG@10 fell by 0.153"), ("pass", "nDCG@10 rose by 0.005"), ("gain", "nDCG@10 rose by 0.200"),
+    ("inconclusive", "nDCG@10 fell by 0.038"), ("identical", "All rankings are the same as the baseline's, 60 queries compared."),
+    ("cannot-decide", "Nothing was judged: The artifact `retrieval-gate-baseline` of run 61 has expired"),
+    ("invalid", "Nothing was judged: golden.jsonl:14: not valid JSON"), ("no-baseline", "nDCG@10 is 0.710 over 60 queries; there is no baseline")])
+def test_every_verdict_has_one_sentence(name, start):
+    text = sentence(build.EVERY[name]())
+    assert text.startswith(start) and text.endswith(".")
+
+
+def test_an_approval_is_told_with_name_and_reason():
+    assert sentence(build.accepted()).endswith("accepted by `bob`: “codes are now found by the code index; see #11”.")
+
+
+def test_a_failed_floor_without_any_baseline_is_told():
+    report = build.first_adoption([q(f"a{i}", 2, 2) for i in range(20)], Policy(floors={"ndcg@10": 0.9}))
+    assert report.verdict == "fail"
+    assert sentence(report) == "ndcg@10 is 0.63093, below its floor 0.9."

@@ -1,0 +1,13 @@
+import pytest
+
+from tests.retrievers.support import Team
+
+
+@pytest.fixture
+def team(monkeypatch):
+    # On a developer's machine the gate may fall back to its own user; in CI it must not, which has a test of its own.
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    made = Team()
+    yield made
+    made.remove()

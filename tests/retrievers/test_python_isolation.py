@@ -1,0 +1,226 @@
+"""What the retriever's process can see of the gate: nothing that the gate did not hand over."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gate.errors import RetrieverFailed
+from gate.retrievers import sandbox
+from gate.retrievers.sandbox import User, first_closed
+from tests.retrievers.support import reachable_interpreter
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the retriever another user")
+needs_interpreter = pytest.mark.skipif(reachable_interpreter() is None, reason="no Python that the retriever's user can start")
+
+SECRETS = ("GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "GITHUB_OUTPUT", "MY_TOKEN",
+           "PYTHONPATH", "PYTHONSTARTUP", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL")
+SHOW = """
+    import os
+    def retrieve(query, n):
+        return [f"{name}={value}" for name, value in os.environ.items()]
+"""
+
+
+def test_the_environment_is_an_allow_list(team, monkeypatch):
+    for name in SECRETS:
+        monkeypatch.setenv(name, "s3cret")
+    found = dict(pair.split("=", 1) for pair in team.ask(SHOW, depth=500)["q1"].docs)
+    assert "s3cret" not in str(found)
+    assert found.keys() <= {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "TMPDIR", "PYTHONHASHSEED",
+                            "PYTHONDONTWRITEBYTECODE", "RETRIEVAL_GATE_DEPTH", *sandbox._THREADS}
+    assert found["RETRIEVAL_GATE_DEPTH"] == "500"
+    assert found["PYTHONHASHSEED"] == "0"
+    assert found["HOME"] == found["TMPDIR"] != os.environ.get("HOME")
+
+
+def test_the_snapshot_is_named_in_the_environment(team):
+    (team.path / "index").mkdir()
+    docs = team.ask(SHOW, snapshot=team.path / "index", depth=500)["q1"].docs
+    assert f"RETRIEVAL_GATE_SNAPSHOT={team.path.resolve() / 'index'}" in docs
+
+
+def test_its_home_is_its_own_and_is_gone_afterwards(team):
+    source = """
+        import os, tempfile
+        def retrieve(query, n):
+            with open(os.path.expanduser("~/cache"), "w") as file:
+                file.write("x")
+            os.symlink("/etc", os.path.expanduser("~/link"))
+            return [os.path.expanduser("~"), tempfile.gettempdir()]
+    """
+    home, temporary = team.ask(source)["q1"].docs
+    assert home == temporary
+    assert not os.path.exists(home) and os.path.isdir("/etc")
+
+
+def test_standard_input_is_empty_and_no_other_descriptor_is_open(team, monkeypatch):
+    with open(__file__) as kept:
+        os.set_inheritable(kept.fileno(), True)
+        source = """
+            import os, sys
+            def retrieve(query, n):
+                links = ["/proc/self/fd/" + fd for fd in os.listdir("/proc/self/fd")]
+                return [sys.stdin.read() or "nothing", *(os.readlink(link) for link in links if os.path.lexists(link))]
+        """
+        first, *links = team.ask(source, depth=50)["q1"].docs
+    assert first == "nothing"
+    assert all(link == "/dev/null" or link.startswith(("pipe:", "/proc/")) for link in links), links
+
+
+def test_programs_it_starts_inherit_no_pipe_of_the_protocol(team):
+    source = """
+        import subprocess
+        def retrieve(query, n):
+            listed = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True, close_fds=False).stdout
+            return [line for line in listed.splitlines() if "pipe:" in line]
+    """
+    # Its own standard output and error, and nothing else.
+    assert len(team.ask(source)["q1"].docs) == 2
+
+
+def test_the_package_of_the_gate_is_not_on_its_path(team):
+    source = """
+        import sys
+        def retrieve(query, n):
+            return [entry for entry in sys.path if entry] + list(sys.argv)
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    docs = team.ask(source, depth=50)["q1"].docs
+    assert docs[0] == str(team.path.resolve()) and root not in docs and docs[-1] == "search"
+
+
+def test_it_can_raise_no_limit_and_gain_no_privilege(team):
+    source = """
+        import resource
+        def retrieve(query, n):
+            found = [str(resource.getrlimit(resource.RLIMIT_CORE)), str(resource.getrlimit(resource.RLIMIT_AS)[1] // 2**20)]
+            with open("/proc/self/status") as status:
+                return found + [line.split()[1] for line in status if line.startswith(("NoNewPrivs", "CapEff"))]
+    """
+    core, memory, *kernel = team.ask(source)["q1"].docs
+    assert (core, memory) == ("(0, 0)", "1024")
+    assert kernel[-1] == "1"
+    if os.geteuid() == 0 and reachable_interpreter():
+        assert int(kernel[0], 16) == 0
+
+
+PROBE = """
+    import os
+    def retrieve(query, n):
+        found = [str(os.getuid()), str(os.getgid()), str(os.getgroups())]
+        for name in ("environ", "mem", "fd/0"):
+            try:
+                with open(f"/proc/{os.getppid()}/{name}", "rb") as file:
+                    file.read(1)
+                found.append(f"read {name}")
+            except OSError as error:
+                found.append(type(error).__name__)
+        return found
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@needs_interpreter
+def test_it_cannot_read_the_memory_the_environment_or_the_files_of_the_gate(team):
+    uid, gid, groups, *tries = team.ask(PROBE)["q1"].docs
+    user = sandbox.other_user()
+    if user is not None:
+        assert (uid, gid) == (str(user.uid), str(user.gid))
+        assert groups in ("[]", f"[{user.gid}]")
+    assert tries == ["PermissionError"] * 3
+    assert team.last.notes == []
+
+
+@needs_root
+@needs_interpreter
+def test_it_can_neither_write_beside_its_code_nor_signal_the_gate(team):
+    source = """
+        import os
+        def attempt(action):
+            try:
+                action()
+                return "done"
+            except OSError as error:
+                return type(error).__name__
+        def retrieve(query, n):
+            return [attempt(lambda: open("search.py", "a")), attempt(lambda: open("new.txt", "w")),
+                    attempt(lambda: os.kill(os.getppid(), 0))]
+    """
+    assert team.ask(source)["q1"].docs == ["PermissionError"] * 3
+
+
+@needs_root
+@needs_interpreter
+def test_what_escapes_into_a_session_of_its_own_is_ended_with_the_run(team):
+    source = """
+        import os, time
+        def retrieve(query, n):
+            reader, writer = os.pipe()
+            if os.fork() == 0:
+                os.setsid()
+                for _ in range(3):
+                    if os.fork() == 0:
+                        os.write(writer, b"%d " % os.getpid())
+                        while True:
+                            time.sleep(60)
+                os._exit(0)
+            found = b""
+            while found.count(b" ") < 3:
+                found += os.read(reader, 100)
+            return found.decode().split()
+    """
+    pids = team.ask(source)["q1"].docs
+    assert len(pids) == 3 and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+    assert team.last.notes == []
+
+
+@needs_root
+@needs_interpreter
+@pytest.mark.parametrize("variable", ["CI", "GITHUB_ACTIONS"])
+def test_in_ci_a_directory_closed_to_it_is_named_and_nothing_runs(team, tmp_path, monkeypatch, variable):
+    monkeypatch.setenv(variable, "true")
+    tmp_path.chmod(0o700)
+    retriever = team.retriever("def retrieve(query, n):\n    return ['a']\n", snapshot=tmp_path)
+    with pytest.raises(RetrieverFailed) as caught, retriever:
+        list(retriever.retrieve([], 5))
+        retriever._start(5, 5)
+    closed = first_closed(tmp_path, sandbox.other_user())
+    assert f"{closed}: is closed to the retriever's user" in str(caught.value) and "chmod" in str(caught.value)
+
+
+@needs_root
+def test_on_a_machine_of_ones_own_it_falls_back_to_the_same_user_and_says_so(team, tmp_path):
+    tmp_path.chmod(0o700)
+    assert team.ask("def retrieve(query, n):\n    return ['a']\n", snapshot=tmp_path)["q1"].docs == ["a"]
+    assert len(team.last.notes) == 1 and "ran as the gate's own user" in team.last.notes[0]
+
+
+def test_a_directory_is_closed_by_the_bits_that_apply_to_the_user(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for place in (tmp_path, *tmp_path.parents):
+        if place.stat().st_uid == os.geteuid() and str(place) not in ("/", "/tmp"):
+            place.chmod(place.stat().st_mode | 0o055)
+    stranger = User(4242, 4242)
+    assert first_closed(tmp_path / "a" / "b", stranger) is None
+    (tmp_path / "a").chmod(0o750)
+    assert first_closed(tmp_path / "a" / "b", stranger) == (tmp_path / "a").resolve()
+    assert first_closed(tmp_path / "a" / "b", User(4242, (tmp_path / "a").stat().st_gid)) is None
+    (tmp_path / "a").chmod(0o711)
+    assert first_closed(tmp_path / "a" / "b", stranger) is None
+    assert first_closed(tmp_path / "a", stranger) == (tmp_path / "a").resolve()
+    assert first_closed(tmp_path / "gone", stranger) == (tmp_path / "gone").resolve()
+
+
+@pytest.mark.parametrize(("config", "told"), [
+    ('[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic eA==\n', True), ("[core]\n\tbare = false\n", False)])
+def test_a_token_that_the_checkout_left_for_it_to_read_is_told(team, monkeypatch, config, told):
+    (team.path / ".git").mkdir()
+    team.write(config, ".git/config")
+    for ci in (False, True):
+        if ci:
+            monkeypatch.setattr("gate.retrievers.python.in_ci", lambda: True)
+        with team.retriever("") as retriever:
+            assert list(retriever.retrieve([], 5)) == []
+        assert any("persist-credentials: false" in note for note in retriever.notes) == (told and ci)

@@ -1,0 +1,3 @@
+from tests.snapshot.support import snapshot
+
+__all__ = ["snapshot"]
