@@ -37,6 +37,10 @@ def loads(text: str) -> Any:
         raise NotJson(f"not valid JSON ({error.msg} at column {error.colno})") from None
     except RecursionError:
         raise NotJson("nested too deeply") from None
+    except NotJson:
+        raise
+    except ValueError as error:  # a whole number of thousands of digits
+        raise NotJson(str(error)) from None
 
 
 def dumps(value: Any) -> str:

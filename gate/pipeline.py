@@ -31,7 +31,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What one execution of the retriever produced, and under which frozen inputs. ``failure`` is set when it stopped early."""
+    """What one execution of the retriever produced, and under which frozen inputs.
+
+    ``failure`` is set when it stopped early; ``printed`` is what the retriever's own code wrote, made harmless for a log.
+    """
 
     golden: GoldenSet
     run: Run
@@ -40,6 +43,8 @@ class Evaluated:
     corpus_digest: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
     failure: RetrieverFailed | None = None
+    notes: tuple[str, ...] = ()
+    printed: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,12 @@ def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
         failure = error
     return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
-                     snapshot.titles() if snapshot else {}, failure)
+                     snapshot.titles() if snapshot else {}, failure, tuple(retriever.notes), _printed(retriever))
+
+
+def _printed(retriever: Any) -> str:
+    captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
+    return captured.text() if captured is not None else ""
 
 
 def load_reference(path: Path) -> Reference:

@@ -70,6 +70,7 @@ class Search:
         self._reached: dict[tuple[str, str], bool] = {}
         self._refused: list[tuple[Artifact, Refusal]] = []
         self._sources: dict[int, int] = {}
+        self._stopped = ""
 
     def find(self) -> Found | Missing:
         listed = [
@@ -84,6 +85,9 @@ class Search:
             found = self._judge(item)
             if found is not None:
                 return self._overtaken(found, close[place + 1 :]) or found
+        if len(close) > MAX_CLOSE:
+            # "Never" would be a guess, and it lets a run bootstrap.
+            self._stopped = f"only the newest {MAX_CLOSE} of {len(close)} artifacts were looked at"
         for item in [item for item in own if item.expired][:5]:
             # Only to tell "there was one" from "there never was one".
             run = self._run(item.run_id)
@@ -188,6 +192,7 @@ class Search:
 
     def _reasons(self) -> tuple[str, ...]:
         said = [f"artifact {item.id}: {refused.reason}" for item, refused in self._refused]
+        said = [self._stopped, *said] if self._stopped else said
         return tuple(said[:_SHOWN]) + ((f"… and {len(said) - _SHOWN} more artifacts of this name",) if len(said) > _SHOWN else ())
 
     def _found(self, item: Artifact, manifest: Manifest, record: Record, data: bytes) -> Found:
@@ -227,7 +232,7 @@ class Search:
                 _RECREATE,
                 self._reasons(),
             )
-        if "unusable" in kinds:
+        if "unusable" in kinds or self._stopped:
             return Missing(
                 "unacceptable",
                 f"there are artifacts `{name}` from the default branch, but none may be used here",

@@ -25,25 +25,24 @@ def advice(report: Report) -> Sentence:
     if verdict == "inconclusive":
         return _inconclusive(report)
     if verdict == "accepted":
-        return ("Nothing more for this check. After the merge, the run on the default branch verifies the approval again, makes these "
-                "rankings the new baseline and records who accepted them and why. A new push makes the approval stale.",)
+        return ("Nothing more for this check. After the merge, the run on the default branch verifies the approval again, makes "
+                "these rankings the new baseline and records who accepted them and why. A new push makes the approval stale.",)
     if verdict in ("invalid", "cannot-decide") or (verdict == "no-baseline" and report.exit_code):
         return _mend(report)
     if verdict == "no-baseline":
-        return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is compared "
-                "with it, query by query.",)
+        return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is "
+                "compared with it, query by query.",)
     if report.input_changes and any(change.needs_approval for change in report.input_changes):
         return ("Nothing for the rankings. The changed inputs take effect after the merge.",)
     if gained_credibly(report):
-        return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. To lock it in, a "
-                "reviewer with write access who is not the author approves the head commit with a review that says why, and sets the "
-                "label ", Name(label_of(report)), ".")
+        return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. "
+                "To lock it in, ", *_how_to_approve(report), ".")
     return ("Nothing; merge when ready.",)
 
 
 def _how_to_approve(report: Report) -> Sentence:
-    return ("a reviewer with write access who is not the author approves the head commit with a review that says why, and sets the label ",
-            Name(label_of(report)))
+    return ("a reviewer with write access who is not the author approves the head commit with a review that says why, "
+            "and sets the label ", Name(label_of(report)))
 
 
 def _fail(report: Report) -> Sentence:
@@ -53,7 +52,8 @@ def _fail(report: Report) -> Sentence:
         if report.approval and report.approval.label_present:
             return (look, "If it is meant: the label ", Name(label_of(report)),
                     " is set, but the approval does not count yet; the open conditions say what is missing.")
-        return (look, "If it is meant, ", *_how_to_approve(report), "; this check then turns green with their name and reason in it.")
+        return (look, "If it is meant, ", *_how_to_approve(report),
+                "; this check then turns green with their name and reason in it.")
     names = [check.name for check in report.checks if check.outcome == "fail" and not check.approvable]
     listed: list[str] = []
     for name in names:
@@ -68,7 +68,8 @@ def _inconclusive(report: Report) -> Sentence:
             if isinstance(need, int) and isinstance(n, int) and need > n else "")
     ask = "Look at the changed queries: they are few enough to judge by eye. " if report.comparison and 0 < len(
         report.comparison.lost) <= 20 else ""
-    end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden queries where it acts."
+    end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden "
+           "queries where it acts."
            if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")
     return (ask, cost, end)
 

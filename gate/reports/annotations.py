@@ -1,4 +1,4 @@
-"""What is pinned to lines of the golden file in a pull request's diff view. Pure data; how GitHub wants it written is not known here."""
+"""What is pinned to lines of the golden file in a pull request. Pure data; how GitHub wants it written is not known here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def annotations(report: Report, golden_path: str) -> list[Annotation]:
     """The verdict first, then must-hit queries without a document, then problems; at most ten of each level."""
     level = "error" if report.exit_code else "warning" if report.verdict == "inconclusive" else "notice"
     found = [Annotation(level, clean(plain(headline(report)), _CHARS), f"Retrieval gate {report.gate}: {title(report)}")]
-    found += [Annotation("error" if report.exit_code else "warning", clean(text, _CHARS), "Must-hit query missed", golden_path, line)
+    must_hit = "error" if report.exit_code else "warning"
+    found += [Annotation(must_hit, clean(text, _CHARS), "Must-hit query missed", golden_path, line)
               for text, line in _missed(report)]
     found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}") for problem in report.problems[1:]]
     found += [Annotation("warning", clean(note, _CHARS), f"Retrieval gate {report.gate}") for note in report.notes]

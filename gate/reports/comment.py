@@ -76,7 +76,8 @@ def fit(report: Report, template: str, budget: int, measure: Callable[[str], int
 
 def _longest_table(report: Report) -> int:
     c = report.comparison
-    sizes = [len(report.checks), len(report.problems), len(report.input_changes), len(report.notes), len(report.policy.all_metrics)]
+    lists = (report.checks, report.problems, report.input_changes, report.notes, report.policy.all_metrics)
+    sizes = list(map(len, lists))
     return max([*sizes, len(c.lost), 2 * len(c.gained), len(c.tags)] if c else sizes)
 
 
@@ -128,7 +129,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "unanswerable_count": len(unanswerable),
         "top_before": words.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
         "top_after": words.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
-        "excluded": [(len(ids), ids, why) for (name, why), ids in zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True) if ids],
+        "excluded": [(len(ids), ids, rows.EXCLUDED[name]) for name, ids in rows.excluded(report).items() if ids],
         "latency": latency_line(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
         "marker": marker(report),
     }
@@ -143,8 +144,9 @@ def _flips_line(report: Report) -> Sentence:
 
 def latency_line(report: Report) -> str:
     """``p50 11 ms → 13 ms, p95 …``; empty when the run has no times."""
-    t = report.latency
+    t, ms = report.latency, words.fmt_ms
     if t.candidate_p50 is None:
         return ""
-    before = (lambda value: f"{words.fmt_ms(value)} → ") if t.baseline_p50 is not None else (lambda value: "")
-    return f"p50 {before(t.baseline_p50)}{words.fmt_ms(t.candidate_p50)}, p95 {before(t.baseline_p95)}{words.fmt_ms(t.candidate_p95)}"
+    if t.baseline_p50 is None:
+        return f"p50 {ms(t.candidate_p50)}, p95 {ms(t.candidate_p95)}"
+    return f"p50 {ms(t.baseline_p50)} → {ms(t.candidate_p50)}, p95 {ms(t.baseline_p95)} → {ms(t.candidate_p95)}"

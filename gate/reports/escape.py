@@ -1,7 +1,7 @@
 """Text that others wrote, made inert for the place where it is shown.
 
-Queries, tags, ids, titles, reviews and error messages are hostile until they went through the function of their context. HTML is left to
-the template engine's autoescape; everything else is here.
+Queries, tags, ids, titles, reviews and error messages are hostile until they went through the function of their context. HTML is
+left to the template engine's autoescape; everything else is here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARKS_IN_A_ROW = 4
 
 
 def clean(text: str, limit: int | None = None) -> str:
-    """One line of visible text: no control, bidi or zero-width characters, white space collapsed, at most ``limit`` characters."""
+    """One line of visible text: no control, bidi or zero-width characters, white space collapsed, at most ``limit`` long."""
     if limit is not None and len(text) > 16 * limit + 256:
         text = text[:16 * limit + 256]
     if not (text.isascii() and text.isprintable()):
@@ -44,7 +44,7 @@ def _visible(text: str) -> list[str]:
 
 # --- Markdown as GitHub reads it -------------------------------------------------------------------------------------
 
-# What GitHub turns into a link, a notification or a picture *after* rendering, where no backslash or entity helps, only code does:
+# What GitHub turns into a link, a notification or a picture *after* rendering, where only code helps, no backslash or entity:
 # mentions and e-mail addresses (but ndcg@10 is a metric), issue references, addresses, emoji names, commit hashes.
 _LIVE = re.compile(r"""(?<![A-Za-z0-9_])@\w | @(?!\d+(?:$|[^\w.-]|\.(?!\w)))\w | \#\d | gh-\d | :// | www\. | (?:mailto|xmpp): |
                        :(?:[a-z+-][\w+-]*|100|1234): | (?<![0-9a-z_])(?=[a-f]{0,11}[0-9]|[a-f]{12})[0-9a-f]{7,40}(?![0-9a-z])""",

@@ -84,7 +84,8 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
     if report.verdict == "inconclusive":
         if main.ci is None:
             return (f"Only {plural(main.n, 'query')} can be compared, which decides nothing.",)
-        return (*movement(report, comparison), f": a drop of {limit:g} can be neither shown nor ruled out; ", *flips(comparison), ".")
+        return (*movement(report, comparison), f": a drop of {limit:g} can be neither shown nor ruled out; ",
+                *flips(comparison), ".")
     if main.ci is not None and main.ci.lo > 0:
         return (*movement(report, comparison), ": ", *flips(comparison), ".")
     return (*movement(report, comparison), f", a drop of {limit:g} is ruled out: ", *flips(comparison), ".")
@@ -93,7 +94,9 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
 def movement(report: Report, comparison: Comparison) -> Sentence:
     """``nDCG@10 fell by 0.043 (95 % interval −0.060 to −0.026)``."""
     main, limit = comparison.main, report.policy.tolerance
-    span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})" if main.ci and not comparison.identical else ""
+    span = ""
+    if main.ci and not comparison.identical:
+        span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})"
     return (f"{metric_label(comparison.primary)} {moved(main, limit)}{span}",)
 
 
@@ -119,7 +122,7 @@ def flips(comparison: Comparison) -> Sentence:
 
 
 def culprit(comparison: Comparison) -> Sentence:
-    """The tag that took at least half of the whole drop and clearly more than its share of the queries; empty when there is none."""
+    """The tag that took at least half of the drop and clearly more than its share of the queries; empty when there is none."""
     main, name = comparison.main, str(comparison.primary)
     if main.delta >= 0:
         return ()

@@ -34,7 +34,8 @@ def _context(report: Report) -> dict[str, Any]:
     tags = rows.tag_rows(report) if c and not c.identical else []
     axis = Axis(max(rows.tag_scale(c), abs(c.main.ci.lo), abs(c.main.ci.hi)) if c and c.main.ci else 1.0)
     return {
-        "r": report, "icon": words.icon(report), "title": words.title(report), "headline": shorten(headline(report), _SENTENCE_CHARS),
+        "r": report, "icon": words.icon(report), "title": words.title(report),
+        "headline": shorten(headline(report), _SENTENCE_CHARS),
         "advice": advice.advice(report), "side": words.this_side(report),
         "confidence": words.confidence(report), "primary": words.metric_label(report.policy.primary),
         "metrics": rows.metric_rows(report), "main": c.main if c else None,
@@ -44,8 +45,7 @@ def _context(report: Report) -> dict[str, Any]:
         "lost_count": len(c.lost) if c else 0, "gained_count": len(c.gained) if c else 0,
         "approval": report.approval if advice.shows_approval(report) else None,
         "unanswerable": rows.unanswerable_rows(report)[:_IDS], "unanswerable_count": len(rows.unanswerable_rows(report)),
-        "excluded": [(name, why, ids[:_IDS], len(ids)) for (name, why), ids in
-                     zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True) if ids],
+        "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
         "latency": latency_line(report), "facts": provenance.facts(report), "metadata": _metadata(report),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),

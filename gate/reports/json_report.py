@@ -19,8 +19,8 @@ def report_json(report: Report) -> dict[str, Any]:
     comparison = report.comparison
     value: dict[str, Any] = {
         "schema": SCHEMA, "gate": report.gate, "verdict": report.verdict, "exit_code": report.exit_code,
-        "checks": [{"name": c.name, "outcome": c.outcome, "sentence": c.sentence, "approvable": c.approvable, "numbers": dict(c.numbers)}
-                   for c in report.checks],
+        "checks": [{"name": c.name, "outcome": c.outcome, "sentence": c.sentence, "approvable": c.approvable,
+                    "numbers": dict(c.numbers)} for c in report.checks],
         "primary": _primary(report), "metrics": _metrics(report),
         "tags": {tag: {"n": next(iter(table.values())).n, "metrics": {name: _paired(p) for name, p in table.items()}}
                  for tag, table in comparison.tags.items()} if comparison else {},
@@ -79,12 +79,14 @@ def _primary(report: Report) -> dict[str, Any]:
     main = report.comparison.main if report.comparison else None
     found = _paired(main) if main else _alone(report, name)
     return {"metric": name} | {key: found[key] for key in ("baseline", "candidate", "delta", "ci", "p_value", "n")} | {
-        "ci_method": main.ci.method if main and main.ci else None, "changed": main.changed if main else 0, "mde": main.mde if main else None}
+        "ci_method": main.ci.method if main and main.ci else None, "changed": main.changed if main else 0,
+        "mde": main.mde if main else None}
 
 
 def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": change.id, "tags": list(rows.tags_of(report, change.id)), "baseline_rank": change.baseline_rank,
-                             "candidate_rank": change.candidate_rank, "delta": change.delta}
+    found: dict[str, Any] = {"id": change.id, "tags": list(rows.tags_of(report, change.id)),
+                             "baseline_rank": change.baseline_rank, "candidate_rank": change.candidate_rank,
+                             "delta": change.delta}
     if report.show_queries:
         found["query"] = rows.query_text(report, change.id)
     instead = rows.taker(report, change)
@@ -93,8 +95,9 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
 
 def _unanswerable(report: Report) -> dict[str, Any]:
     found = rows.unanswerable_rows(report)
-    return {"n": len(found), "queries": [{"id": row.id, "baseline_score": row.baseline, "candidate_score": row.candidate}
-                                         | ({"query": row.text} if report.show_queries else {}) for row in found]}
+    return {"n": len(found),
+            "queries": [{"id": row.id, "baseline_score": row.baseline, "candidate_score": row.candidate}
+                        | ({"query": row.text} if report.show_queries else {}) for row in found]}
 
 
 def _approval(report: Report) -> dict[str, Any] | None:

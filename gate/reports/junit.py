@@ -10,7 +10,7 @@ from gate.reports.words import plain
 
 
 def render_junit(report: Report) -> str:
-    """``failure``: below the gate · ``error``: could not be evaluated · ``skipped``: decides nothing (inconclusive under warn)."""
+    """``failure``: below the gate · ``error``: could not be evaluated · ``skipped``: inconclusive under warn."""
     from xml.etree import ElementTree as tree
 
     cases: list[tuple[str, str, str, str]] = []

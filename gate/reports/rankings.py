@@ -15,7 +15,7 @@ _MOST_SHOWN = 30
 
 @dataclass(frozen=True)
 class Place:
-    """A document at a rank. ``grade``: None when it is not judged. ``moved``: where the other side has it, empty when at the same rank."""
+    """A document at a rank. ``grade``: None when it is not judged. ``moved``: where the other side has it, if elsewhere."""
 
     rank: int
     doc: str

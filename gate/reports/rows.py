@@ -160,7 +160,7 @@ _HALF_WIDTH = 10
 
 
 def picture(paired: Paired, scale: float, half: int = _HALF_WIDTH) -> str:
-    """An interval on a line of 2·half + 1 characters: ``·····├──●─┤┊··········``. An interval beside zero never touches the zero."""
+    """An interval on a line of 2·half + 1 characters: ``····├──●─┤┊········``. One that excludes zero never touches the zero."""
     def column(value: float) -> int:
         at = round(value / scale * half)
         if abs(value) > 1e-12 and at == 0:
@@ -178,21 +178,21 @@ def picture(paired: Paired, scale: float, half: int = _HALF_WIDTH) -> str:
     return "".join(line)
 
 
-EXCLUDED = (
-    ("missing", "in the golden set but not in the run; scored 0"),
-    ("errored", "the retriever failed on them; no score"),
-    ("undefined", "no relevant document is named; no score"),
-    ("unpaired", "scored on one side only; not compared"),
-    ("added", "new in the golden set; not compared with the baseline"),
-    ("removed", "no longer in the golden set"),
-    ("relabelled", "labels changed; the baseline was scored again under the new ones"),
-    ("extra", "in the run but not in the golden set; ignored"),
-)
+EXCLUDED = {
+    "missing": "in the golden set but not in the run; scored 0",
+    "errored": "the retriever failed on them; no score",
+    "undefined": "no relevant document is named; no score",
+    "unpaired": "scored on one side only; not compared",
+    "added": "new in the golden set; not compared with the baseline",
+    "removed": "no longer in the golden set",
+    "relabelled": "labels changed; the baseline was scored again under the new ones",
+    "extra": "in the run but not in the golden set; ignored",
+}
 
 
 def excluded(report: Report) -> dict[str, tuple[str, ...]]:
-    """Ids of queries that no mean contains or that need a word, by reason, in the order of :data:`EXCLUDED`; all reasons, also empty ones."""
-    found: dict[str, tuple[str, ...]] = {name: () for name, _ in EXCLUDED}
+    """Ids of queries that no mean contains or that need a word, for every reason of :data:`EXCLUDED`, empty ones too."""
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(EXCLUDED, ())
     if report.candidate is not None:
         left = report.candidate.excluded
         found |= {"missing": left.missing, "errored": left.errored, "undefined": left.undefined, "extra": left.extra}

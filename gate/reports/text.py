@@ -74,9 +74,8 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield ""
     yield from (f"  note: {clean(note, 400)}" for note in _few(report.notes))
     yield ""
-    line = " · ".join(f"{fact.name} {clean(fact.value, 40)}{f' ({fact.note})' if fact.note else ''}" for fact in provenance.facts(report))
-    if line:
-        yield line
+    yield " · ".join(f"{fact.name} {clean(fact.value, 40)}{f' ({fact.note})' if fact.note else ''}"
+                     for fact in provenance.facts(report))
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:
@@ -101,10 +100,10 @@ def _metrics(report: Report) -> Iterator[str]:
         yield from table(("metric", side), ((row.label, row.candidate) for row in found))
         return
     yield from table(("metric", "baseline", side, "delta", words.confidence(report), "better", "worse"),
-                     ((row.label, row.baseline, row.candidate, row.delta, row.interval or words.NONE, str(row.better), str(row.worse))
-                      for row in found))
+                     ((row.label, row.baseline, row.candidate, row.delta, row.interval or words.NONE, str(row.better),
+                       str(row.worse)) for row in found))
     main = report.comparison.main
-    seen = f"; this set reliably shows a change of {words.fmt_size(main.mde)} or more (80 % power)" if main.mde is not None else ""
+    seen = "" if main.mde is None else f"; this set reliably shows a change of {words.fmt_size(main.mde)} or more (80 % power)"
     yield f"  {words.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
@@ -135,14 +134,14 @@ def _tags(report: Report) -> Iterator[str]:
         return
     yield f"Per tag{f' (showing {_MOST_ROWS} of {len(found):,})' if len(found) > _MOST_ROWS else ''}"
     yield from table(("tag", "n", "baseline", words.this_side(report), "delta", "interval", "q"),
-                     ((clean(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate, row.delta,
-                       row.interval or words.NONE, row.q) for row in _few(found)))
+                     ((clean(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate,
+                       row.delta, row.interval or words.NONE, row.q) for row in _few(found)))
 
 
 def _apart(report: Report) -> Iterator[str]:
     unanswerable = len(rows.unanswerable_rows(report))
     if unanswerable:
         yield f"  {words.plural(unanswerable, 'unanswerable query', 'unanswerable queries')}, in no mean"
-    for (_, why), ids in zip(rows.EXCLUDED, rows.excluded(report).values(), strict=True):
+    for name, ids in rows.excluded(report).items():
         if ids:
-            yield f"  {len(ids):,} {why}: {clean(', '.join(ids[:10]), 200)}{' …' if len(ids) > 10 else ''}"
+            yield f"  {len(ids):,} {rows.EXCLUDED[name]}: {clean(', '.join(ids[:10]), 200)}{' …' if len(ids) > 10 else ''}"

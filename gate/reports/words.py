@@ -1,7 +1,7 @@
 """Numbers and names as people read them; every renderer takes them from here. Pure.
 
-Rounding is for the eye and must not contradict the decision: a change is never shown as 0.000, and a value is never shown on the other
-side of the limit it was compared with.
+Rounding is for the eye and must not contradict the decision: a change is never shown as 0.000, and a value is never shown on the
+other side of the limit it was compared with.
 """
 
 from __future__ import annotations
@@ -165,7 +165,9 @@ def icon(report: Report) -> str:
     """One sign for the verdict; red wherever the job is red."""
     if report.verdict == "inconclusive":
         return "❌" if report.exit_code else "⚠️"
-    return {"pass": "✅", "accepted": "✅", "fail": "❌", "no-baseline": "🆕" if not report.exit_code else "⛔"}.get(report.verdict, "⛔")
+    if report.verdict == "no-baseline" and not report.exit_code:
+        return "🆕"
+    return {"pass": "✅", "accepted": "✅", "fail": "❌"}.get(report.verdict, "⛔")
 
 
 def title(report: Report) -> str:

@@ -91,12 +91,16 @@ class Child:
 
     def _end(self) -> str:
         """How it ended; empty while it lives. It is not reaped: until then nobody else gets its number, or its group's."""
-        found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if found is None:
+        if hasattr(os, "waitid"):
+            found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            code = None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        else:
+            code = self._process.poll()  # macOS before Python 3.13
+        if code is None:
             return ""
-        if found.si_code == os.CLD_EXITED:
-            return f"ended by itself with status {found.si_status}"
-        name = _signal_name(found.si_status)
+        if code >= 0:
+            return f"ended by itself with status {code}"
+        name = _signal_name(-code)
         return f"was ended by {name}" + (" (often: out of memory)" if name == "SIGKILL" else "")
 
     def alive(self) -> bool:

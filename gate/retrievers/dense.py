@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 _BATCH = 64
-_ROWS = 8_192
+# Numbers of a block, about 32 MiB in float64, whatever the number of dimensions.
+_CELLS = 2**22
 
 
 def _unit(rows: np.ndarray, cosine: bool) -> np.ndarray:
@@ -60,11 +61,14 @@ def search(vectors: np.ndarray, questions: np.ndarray, depth: int, cosine: bool)
     asked = _unit(questions, cosine)
     lengths = np.sqrt((asked * asked).sum(axis=1))
     found = [_Best(depth) for _ in asked]
-    for start in range(0, len(vectors), _ROWS):
-        exact = _unit(vectors[start:start + _ROWS], cosine)
+    step = max(1, _CELLS // vectors.shape[1])
+    for start in range(0, len(vectors), step):
+        exact = _unit(vectors[start:start + step], cosine)
         # Rounding of the float32 product stays below dimensions × 2^-23 × both lengths.
         longest = 1.0 if cosine else float(np.sqrt((exact * exact).sum(axis=1)).max())
-        rough = (asked.astype(np.float32) @ exact.astype(np.float32).T).astype(np.float64)
+        # Dot products of huge vectors would overflow it.
+        narrow = "float64" if longest * float(lengths.max()) > 1e30 else "float32"
+        rough = np.matmul(asked.astype(narrow), exact.astype(narrow).T).astype(np.float64)
         for best, question, row, length in zip(found, asked, rough, lengths, strict=True):
             slack = 4.0 * (exact.shape[1] + 8) * 2.0**-23 * longest * float(length)
             floor = best.lowest

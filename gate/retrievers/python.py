@@ -22,7 +22,7 @@ from gate.settings import Limits
 RESTARTS = 3
 FILE_BYTES = 1024**3
 PROCESSES = 1024
-_SHOWN_LINES = 40
+_SHOWN_LINES, _SHOWN_OF_QUERY = 40, 15
 # -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
 _FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 
@@ -87,7 +87,7 @@ class PythonRetriever:
         except ChildFault as fault:
             self._drop(grace=0.0)
             self._left(deadline, so_far)
-            return Ranking([], error=f"query {query.id!r}: {fault}" + self._printed()), False
+            return Ranking([], error=f"query {query.id!r}: {fault}" + self._printed(_SHOWN_OF_QUERY)), False
 
     def _left(self, deadline: float, so_far: str) -> float:
         left = deadline - time.monotonic()
@@ -168,8 +168,8 @@ class PythonRetriever:
 
     # words
 
-    def _printed(self) -> str:
-        text = self.captured.text(_SHOWN_LINES)
+    def _printed(self, lines: int = _SHOWN_LINES) -> str:
+        text = self.captured.text(lines)
         return f"\nThe retriever printed:\n{text}" if text else ""
 
     def _failed(self, message: str, cure: str) -> RetrieverFailed:

@@ -44,19 +44,20 @@ def other_user() -> User | None:
 
 
 def first_closed(path: Path, user: User) -> Path | None:
-    """The first directory (or the path itself) on the way to ``path`` that ``user`` cannot pass, by its permission bits."""
-    real = Path(os.path.realpath(path))
-    for place in (*reversed(real.parents), real):
-        try:
-            facts = place.stat()
-        except OSError:
-            return place
-        shift = 6 if facts.st_uid == user.uid else 3 if facts.st_gid == user.gid else 0
-        needed = 0 if not stat.S_ISDIR(facts.st_mode) else 1
-        if place == real:
-            needed |= 4
-        if (facts.st_mode >> shift) & needed != needed:
-            return place
+    """The first directory (or the path itself) on the way to ``path`` that ``user`` cannot pass, by its permission bits.
+
+    Both ways count: as it is written and, when links are on it, as it really is.
+    """
+    for way in dict.fromkeys((Path(os.path.abspath(path)), Path(os.path.realpath(path)))):
+        for place in (*reversed(way.parents), way):
+            try:
+                facts = place.stat()
+            except OSError:
+                return place
+            shift = 6 if facts.st_uid == user.uid else 3 if facts.st_gid == user.gid else 0
+            needed = (1 if stat.S_ISDIR(facts.st_mode) else 0) | (4 if place == way else 0)
+            if (facts.st_mode >> shift) & needed != needed:
+                return place
     return None
 
 

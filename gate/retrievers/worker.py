@@ -11,6 +11,7 @@ import faulthandler
 import fcntl
 import importlib
 import inspect
+import io
 import json
 import math
 import operator
@@ -194,7 +195,8 @@ def main() -> None:
     own = os.getpid()
     faulthandler.enable()
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
     setup = pipes.ask()
     if setup is None:
         return

@@ -12,8 +12,9 @@ from gate.errors import InvalidInput
 
 NAME, VERSION = "words", 1
 # Short on purpose: a word taken away here can never be searched for.
-STOP_WORDS = tuple("a an and are as at be by for from has have how i in is it its of on or that the this to was were what when where "
-                   "which who why will with".split())
+STOP_WORDS = ("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "how", "i", "in", "is", "it", "its",
+              "of", "on", "or", "that", "the", "this", "to", "was", "were", "what", "when", "where", "which", "who", "why",
+              "will", "with")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 # A word, or an identifier held together by - . or _ such as err-4417, gw-lys-02, tls1.2, pg_wal.

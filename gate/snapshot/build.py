@@ -88,7 +88,8 @@ def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0
 
 
 def build_dense(corpus: Corpus, vectors: str | Path, out: str | Path, *, model: str, revision: str = "",
-                similarity: str = "cosine", query_vectors: str | Path | None = None, queries: str | Path | None = None, replace: bool = False) -> Manifest:
+                similarity: str = "cosine", query_vectors: str | Path | None = None, queries: str | Path | None = None,
+                replace: bool = False) -> Manifest:
     """Freeze document vectors (``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus as read).
 
     ``query_vectors`` and ``queries`` (``.npy`` and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do

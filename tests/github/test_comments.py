@@ -141,36 +141,30 @@ def test_an_older_run_does_not_overwrite_a_newer_one(pr, upsert, there, late, ou
     assert bodies(pr) == ["text 0" if outdated else "text 1"]
 
 
-class Rival:
-    """A run that writes its comment right after ours has looked for one."""
+def meanwhile(method, action):
+    """A session that lets something happen right before the first request of that method goes out."""
+    import requests
 
-    def __init__(self, fake, pr, marker):
-        self.fake, self.pr, self.marker = fake, pr, marker
+    class Session(requests.Session):
+        happened = False
 
-    def __enter__(self):
-        import requests
+        def request(self, verb, url, **options):
+            if verb == method and not self.happened:
+                self.happened = True
+                action()
+            return super().request(verb, url, **options)
 
-        outer = self
-
-        class Session(requests.Session):
-            def request(self, method, url, **options):
-                if method == "POST" and url.endswith("/comments"):
-                    outer.fake.comment(outer.pr, "github-actions[bot]", f"rival\n\n{outer.marker}")
-                return super().request(method, url, **options)
-
-        return Session()
-
-    def __exit__(self, *details):
-        pass
+    return Session()
 
 
 @pytest.mark.parametrize(("run", "status", "text"), [(99, "updated", "ours"), (101, "skipped-newer", "rival")])
 def test_of_two_runs_that_both_wrote_a_first_comment_one_comment_with_the_newer_text_stays(
     fake, repo, pr, connect, run, status, text
 ):
-    with Rival(fake, pr, Marker("default", NEXT, run, 1)) as session:
-        repository = Repository(connect(session=session), repo.full_name)
-        result = upsert_comment(repository, pr.number, "default", "ours", HEAD, 100, 1)
+    rival = f"rival\n\n{Marker('default', NEXT, run, 1)}"
+    session = meanwhile("POST", lambda: fake.comment(pr, "github-actions[bot]", rival))
+    repository = Repository(connect(session=session), repo.full_name)
+    result = upsert_comment(repository, pr.number, "default", "ours", HEAD, 100, 1)
     assert result.status == status and bodies(pr) == [text]
 
 
@@ -181,10 +175,12 @@ def test_duplicates_from_before_are_removed(fake, pr, upsert):
     assert bodies(pr) == ["new"]
 
 
-def test_a_comment_deleted_by_somebody_in_between_is_written_anew(fake, pr, upsert):
+def test_a_comment_deleted_by_somebody_in_between_is_written_anew(fake, repo, pr, connect, upsert):
     upsert("one")
-    fake.fail_next("PATCH", "/comments/", 404, body={"message": "Not Found"})
-    assert upsert("two", run=101).status == "created"
+    session = meanwhile("PATCH", lambda: fake.delete_comment(pr.comments[0]))
+    repository = Repository(connect(session=session), repo.full_name)
+    assert upsert_comment(repository, pr.number, "default", "two", HEAD, 101, 1).status == "created"
+    assert bodies(pr) == ["two"]
 
 
 def test_a_comment_whose_answer_was_lost_is_not_written_twice(fake, pr, upsert):

@@ -44,7 +44,8 @@ def ranking(line: Line, rank: int | None, side: str, score: float = 9.0) -> Rank
 
 
 def golden_of(lines: Sequence[Line], unanswerable: Sequence[str] = ()) -> GoldenSet:
-    queries = [Query(id=line.id, text=line.text, gains={line.doc: 1.0}, tags=line.tags, line=n) for n, line in enumerate(lines, 1)]
+    queries = [Query(id=line.id, text=line.text, gains={line.doc: 1.0}, tags=line.tags, line=n)
+               for n, line in enumerate(lines, 1)]
     queries += [Query(id=i, text=f"nothing answers {i}", gains={}, answerable=False, line=len(lines) + n)
                 for n, i in enumerate(unanswerable, 1)]
     return GoldenSet(tuple(queries), path="golden.jsonl", version="1.4.0")
@@ -60,19 +61,20 @@ def runs_of(lines: Sequence[Line], unanswerable: Sequence[str] = ()) -> tuple[Ru
 
 
 LATENCY = Latency(11.2, 40.0, 12.9, 44.1)
-METADATA = {"head_sha": HEAD, "base_sha": BASE, "run_url": "https://github.com/acme/wiki/actions/runs/77/attempts/1", "run_id": "77",
-            "run_attempt": 1, "pull_request": 12, "golden_version": "1.4.0", "golden_digest": "sha256:" + "a1" * 32,
-            "snapshot_digest": "sha256:" + "b2" * 32, "corpus_digest": "sha256:" + "c3" * 32, "policy_digest": "sha256:" + "d4" * 32,
-            "retriever": {"kind": "python", "function": "search.retriever:retrieve"}, "versions": {"gate": "0.1.0"}, "depth": DEPTH,
-            "seed": 0}
+METADATA = {"head_sha": HEAD, "base_sha": BASE, "run_url": "https://github.com/acme/wiki/actions/runs/77/attempts/1",
+            "run_id": "77", "run_attempt": 1, "pull_request": 12,
+            "golden_version": "1.4.0", "golden_digest": "sha256:" + "a1" * 32,
+            "snapshot_digest": "sha256:" + "b2" * 32, "corpus_digest": "sha256:" + "c3" * 32,
+            "policy_digest": "sha256:" + "d4" * 32, "retriever": {"kind": "python", "function": "search.retriever:retrieve"},
+            "versions": {"gate": "0.1.0"}, "depth": DEPTH, "seed": 0}
 BASELINE = BaselineInfo(digest="sha256:" + "e5" * 32, commit=BASE, created="2026-03-01T08:00:00Z",
                         provenance="approved by alice in pull request #7: better synonyms",
                         url=f"https://github.com/acme/wiki/commit/{BASE}", age_days=12.4, expires_in_days=77.6)
 
 
-def make(lines: Sequence[Line], policy: Policy | None = None, *, unanswerable: Sequence[str] = (), changes: Sequence[InputChange] = (),
-         old_labels: dict[str, str] | None = None, approval: Eligibility | None = None, titles: dict[str, str] | None = None,
-         **more: Any) -> Report:
+def make(lines: Sequence[Line], policy: Policy | None = None, *, unanswerable: Sequence[str] = (),
+         changes: Sequence[InputChange] = (), old_labels: dict[str, str] | None = None,
+         approval: Eligibility | None = None, titles: dict[str, str] | None = None, **more: Any) -> Report:
     """Compare and decide, as every road of the gate does; ``more`` are fields of the Report."""
     before, after = runs_of(lines, unanswerable)
     report = assess(golden_of(lines, unanswerable), after, Reference(before, old_labels, BASELINE), policy or Policy(),
@@ -88,7 +90,8 @@ def stopped(verdict: str, exit_code: int, problems: Sequence[str], cure: str, **
 
 def first_adoption(lines: Sequence[Line], policy: Policy | None = None, **more: Any) -> Report:
     """No baseline anywhere yet."""
-    report = assess(golden_of(lines), runs_of(lines)[1], None, policy or Policy(), Circumstances("wiki-search", metadata=METADATA))
+    around = Circumstances("wiki-search", metadata=METADATA)
+    report = assess(golden_of(lines), runs_of(lines)[1], None, policy or Policy(), around)
     return replace(report, **more)
 
 
@@ -116,8 +119,9 @@ NOT_YET = Eligibility(
             Condition("labeller", True, "It was set by bob, who has write access and is not the author."),
             Condition("review", False, "No approving review of the head commit 8f3c2a9 was found.",
                       "a reviewer with write access approves this commit")), 12, HEAD, "baseline-update", True)
-APPROVED = Eligibility(True, (*NOT_YET.conditions[:2], Condition("review", True, "bob approved the head commit 8f3c2a9 and said why.")), 12, HEAD, "baseline-update", True,
-                       "bob", "codes are now found by the code index; see #11", 501, 601)
+APPROVED = Eligibility(True, (*NOT_YET.conditions[:2],
+                              Condition("review", True, "bob approved the head commit 8f3c2a9 and said why.")),
+                       12, HEAD, "baseline-update", True, "bob", "codes are now found by the code index; see #11", 501, 601)
 CHANGES = (InputChange("policy tolerance", "0.02", "0.05", True), InputChange("golden set: queries added", "", "4"),
            InputChange("chunker", "words:200", "words:400"))
 
@@ -148,7 +152,8 @@ def identical(**more: Any) -> Report:
 
 def cannot_decide() -> Report:
     return stopped("cannot-decide", 3, ["The artifact `retrieval-gate-baseline` of run 61 has expired (2026-02-27)."],
-                   "start the workflow by hand on the default branch (Actions → Retrieval gate → Run workflow); it makes a new baseline.")
+                   "start the workflow by hand on the default branch (Actions → Retrieval gate → Run workflow); it makes a new "
+                   "baseline.")
 
 
 def invalid() -> Report:
@@ -160,5 +165,5 @@ def no_baseline() -> Report:
     return first_adoption(_lines({}))
 
 
-EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive, "identical": identical,
-         "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline}
+EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,
+         "identical": identical, "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline}

@@ -19,13 +19,15 @@ def report(texts=HOSTILE, **more) -> Report:
     lines = [build.q(f"{text} {n}", 1, None, text, [text, "plain"], doc=f"{text} doc") for n, text in enumerate(texts)]
     lines += [build.q(f"{text} up {n}", None, 2, text, [text]) for n, text in enumerate(texts[:9])]
     titles = {f"new-{line.id}-1": f"{line.text} \ud800" for line in lines}
-    approval = Eligibility(False, tuple(Condition("x", n % 2 == 0, t, t) for n, t in enumerate(texts)), 1, texts[0], texts[0], True, texts[0], texts[0])
-    made = build.make(lines, Policy(protected=tuple(Protected(t, 0.1) for t in texts[:3]), must_hit=(lines[0].id, lines[1].id)), titles=titles,
-                      changes=[InputChange(t, t, t, False) for t in texts], approval=approval, unanswerable=[f"u {t} {n}" for n, t in enumerate(texts)],
+    approval = Eligibility(False, tuple(Condition("x", n % 2 == 0, t, t) for n, t in enumerate(texts)), 1,
+                           texts[0], texts[0], True, texts[0], texts[0])
+    policy = Policy(protected=tuple(Protected(t, 0.1) for t in texts[:3]), must_hit=(lines[0].id, lines[1].id))
+    made = build.make(lines, policy, titles=titles, changes=[InputChange(t, t, t, False) for t in texts], approval=approval,
+                      unanswerable=[f"u {t} {n}" for n, t in enumerate(texts)],
                       old_labels={f"gone {t}": "0" * 12 for t in texts} | {line.id: "0" * 12 for line in lines})
-    hostile = {key: texts[n % len(texts)] for n, key in enumerate(("head_sha", "run_id", "run_attempt", "run_url", "golden_version",
-                                                                   "snapshot_digest", "policy_digest", "retriever"))}
-    return replace(made, notes=notes, metadata=build.METADATA | hostile, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
+    keys = ("head_sha", "run_id", "run_attempt", "run_url", "golden_version", "snapshot_digest", "policy_digest", "retriever")
+    metadata = build.METADATA | {key: texts[n % len(texts)] for n, key in enumerate(keys)}
+    return replace(made, notes=notes, metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
 
 
 def stopped(texts=HOSTILE) -> Report:

@@ -10,15 +10,19 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 
 # What a comment of the gate may consist of; anything else came from somebody's text.
-OURS = {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "details", "summary", "a", "sub", "input"}
+OURS = {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "details", "summary", "a", "sub",
+        "input"}
 HOSTILE = (
-    "a | b || c", "`code` ``two`` ```three", "\\`\\|", "trailing backslash \\", "`", "``", "@octocat", "ping @acme/search-team now", "see #12",
-    "acme/wiki#7 and GH-9", "<!-- retrieval-gate:v1 gate=other -->", "--><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
-    "<details open><summary>x", "</details>", "[click](https://evil.example)", "![pic](https://evil.example/x.png)",
-    "https://evil.example/a_b", "www.evil.example", "mailto:me@evil.example", "me@evil.example", "costs $5 and $6", "$$x$$", "*bold* _it_ ~~no~~",
-    ":tada: :+1:", "line\nbreak\r\nand\ttab", "\x1b[31mred\x1b[0m", "\u202eevil\u202c", "zero\u200bwidth\u2060", "x" * 5000, "&lt;b&gt; &#64;you",
-    "::error::pwned", "##[error]pwned", "# heading", "- item", "1. one", "> quote", "---", "\ud800 surrogate", "\u0000nul", "8f3c2a9d41e07b65c1",
-    "\u3164", "e" + "\u0301" * 50, "{{ 7*7 }} {% raw %}", "| --- |", "[^1]: note", "<https://evil.example>", "]]>", "\ufffe", "", "ndcg@10.evil.example")
+    "a | b || c", "`code` ``two`` ```three", "\\`\\|", "trailing backslash \\", "`", "``", "@octocat",
+    "ping @acme/search-team now", "see #12", "acme/wiki#7 and GH-9", "<!-- retrieval-gate:v1 gate=other -->",
+    "--><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<details open><summary>x", "</details>",
+    "[click](https://evil.example)", "![pic](https://evil.example/x.png)", "https://evil.example/a_b",
+    "www.evil.example", "mailto:me@evil.example", "me@evil.example", "costs $5 and $6", "$$x$$", "*bold* _it_ ~~no~~",
+    ":tada: :+1:", "line\nbreak\r\nand\ttab", "\x1b[31mred\x1b[0m", "\u202eevil\u202c", "zero\u200bwidth\u2060",
+    "x" * 5000, "&lt;b&gt; &#64;you", "::error::pwned", "##[error]pwned", "# heading", "- item", "1. one", "> quote",
+    "---", "\ud800 surrogate", "\u0000nul", "8f3c2a9d41e07b65c1", "\u3164", "e" + "\u0301" * 50,
+    "{{ 7*7 }} {% raw %}", "| --- |", "[^1]: note", "<https://evil.example>", "]]>", "\ufffe", "",
+    "ndcg@10.evil.example")
 
 
 @dataclass
@@ -83,7 +87,8 @@ def github(markdown: str) -> Page:
 
 
 # What GitHub looks for in the rendered text, outside of code.
-_ALIVE = re.compile(r"(?<![A-Za-z0-9_])@[A-Za-z0-9]|#\d|gh-\d|https?://|www\.|[\w.]@[\w-]+\.\w|(?<!\w):[a-z_]+:(?!\w)", re.IGNORECASE)
+_ALIVE = re.compile(r"(?<![A-Za-z0-9_])@[A-Za-z0-9]|#\d|gh-\d|https?://|www\.|[\w.]@[\w-]+\.\w|(?<!\w):[a-z_]+:(?!\w)",
+                    re.IGNORECASE)
 
 
 def assert_sound(markdown: str) -> Page:

@@ -9,8 +9,8 @@ from gate import jsonio
 from gate.reports.json_report import report_json
 from tests.reports import build, hostile
 
-KEYS = {"schema", "gate", "verdict", "exit_code", "checks", "primary", "metrics", "tags", "flips", "unanswerable", "excluded", "latency",
-        "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline"}
+KEYS = {"schema", "gate", "verdict", "exit_code", "checks", "primary", "metrics", "tags", "flips", "unanswerable", "excluded",
+        "latency", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline"}
 PAIRED = {"baseline", "candidate", "delta", "ci", "p_value", "q_value", "better", "worse", "n"}
 
 
@@ -18,7 +18,8 @@ PAIRED = {"baseline", "candidate", "delta", "ci", "p_value", "q_value", "better"
 def test_every_verdict_has_the_same_keys(name):
     value = report_json(build.EVERY[name]())
     assert value.keys() == KEYS
-    assert value["primary"].keys() == {"metric", "baseline", "candidate", "delta", "ci", "ci_method", "p_value", "n", "changed", "mde"}
+    assert value["primary"].keys() == {"metric", "baseline", "candidate", "delta", "ci", "ci_method", "p_value", "n", "changed",
+                                       "mde"}
     assert all(metric.keys() - {"mcnemar"} == PAIRED for metric in value["metrics"].values())
     assert value["flips"].keys() == {"lost", "gained"}
     assert value["excluded"].keys() == {"undefined", "missing", "errored", "added", "removed", "relabelled", "unpaired", "extra"}
@@ -35,8 +36,8 @@ def test_numbers_are_not_rounded():
 
 def test_a_lost_query_has_ranks_and_what_replaced_it():
     lost = report_json(build.failing())["flips"]["lost"]
-    assert lost[0] == {"id": "q000", "query": "ERR-4400", "tags": ["exact-term"], "baseline_rank": 1, "candidate_rank": None, "delta": -1.0,
-                       "replaced_by": "new-q000-1"}
+    assert lost[0] == {"id": "q000", "query": "ERR-4400", "tags": ["exact-term"], "baseline_rank": 1, "candidate_rank": None,
+                       "delta": -1.0, "replaced_by": "new-q000-1"}
 
 
 def test_without_queries_no_query_text_is_in_it():

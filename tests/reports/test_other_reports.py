@@ -96,7 +96,8 @@ def test_a_pass_is_a_notice_and_an_inconclusive_comparison_a_warning():
 
 def test_all_files_are_written(tmp_path):
     write_reports(build.failing(), tmp_path / "out", b'{"id":"a","ranked":[]}\n')
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["comment.md", "junit.xml", "report.html", "report.json", "run.jsonl.gz"]
+    names = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert names == ["comment.md", "junit.xml", "report.html", "report.json", "run.jsonl.gz"]
     assert json.loads((tmp_path / "out" / "report.json").read_bytes())["verdict"] == "fail"
     assert gzip.decompress((tmp_path / "out" / "run.jsonl.gz").read_bytes()) == b'{"id":"a","ranked":[]}\n'
 

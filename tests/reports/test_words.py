@@ -9,8 +9,9 @@ from tests.reports import build
 from tests.reports.build import q
 
 
-@pytest.mark.parametrize(("value", "shown"), [(-0.0431, "−0.043"), (0.0431, "+0.043"), (0.0, "0.000"), (-1e-15, "0.000"), (0.0004, "+0.0004"),
-                                              (-0.00004, "−0.00004"), (1e-9, "+1e-09"), (None, "—"), (float("nan"), "—")])
+@pytest.mark.parametrize(("value", "shown"), [(-0.0431, "−0.043"), (0.0431, "+0.043"), (0.0, "0.000"), (-1e-15, "0.000"),
+                                              (0.0004, "+0.0004"), (-0.00004, "−0.00004"), (1e-9, "+1e-09"),
+                                              (None, "—"), (float("nan"), "—")])
 def test_a_delta_has_a_sign_and_a_change_is_never_shown_as_nothing(value, shown):
     assert fmt_delta(value) == shown
 
@@ -56,7 +57,8 @@ def test_a_drop_is_told_with_its_interval_its_flips_and_the_tag_that_took_most_o
 
 
 def test_an_average_that_hides_a_protected_tag_is_called_that():
-    lines = [q(f"a{i}", 1, 3 if i < 2 else 1, tags=["codes"]) for i in range(10)] + [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
+    lines = [q(f"a{i}", 1, 3 if i < 2 else 1, tags=["codes"]) for i in range(10)]
+    lines += [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
     text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
     assert text.startswith("The average hides it: nDCG@10 rose by 0.001")
     assert "in the protected tag `codes` (10 queries) it fell by 0.100, more than the 0.05 allowed" in text
@@ -68,7 +70,8 @@ def test_a_floor_alone_is_told_with_what_the_rankings_did():
 
 
 def test_one_lost_query_is_singular():
-    assert "1 query lost its document, none found one" in sentence(build.make([q("a", 1, None), *(q(f"b{i}") for i in range(30))]))
+    report = build.make([q("a", 1, None), *(q(f"b{i}") for i in range(30))])
+    assert "1 query lost its document, none found one" in sentence(report)
 
 
 def test_no_culprit_is_named_when_a_tag_only_has_its_share():
@@ -80,7 +83,8 @@ def test_no_culprit_is_named_when_a_tag_only_has_its_share():
     ("accepted", "nDCG@10 fell by 0.153"), ("pass", "nDCG@10 rose by 0.005"), ("gain", "nDCG@10 rose by 0.200"),
     ("inconclusive", "nDCG@10 fell by 0.038"), ("identical", "All rankings are the same as the baseline's, 60 queries compared."),
     ("cannot-decide", "Nothing was judged: The artifact `retrieval-gate-baseline` of run 61 has expired"),
-    ("invalid", "Nothing was judged: golden.jsonl:14: not valid JSON"), ("no-baseline", "nDCG@10 is 0.710 over 60 queries; there is no baseline")])
+    ("invalid", "Nothing was judged: golden.jsonl:14: not valid JSON"),
+    ("no-baseline", "nDCG@10 is 0.710 over 60 queries; there is no baseline")])
 def test_every_verdict_has_one_sentence(name, start):
     text = sentence(build.EVERY[name]())
     assert text.startswith(start) and text.endswith(".")

@@ -124,7 +124,7 @@ def test_dense_search_does_not_depend_on_blocks_or_on_the_other_queries(monkeypa
     vectors = np.repeat(rng.normal(size=(50, 33)), 4, axis=0).astype("float32")  # every row four times: ties all over
     questions = rng.normal(size=(9, 33)).astype("float32")
     whole = [(rows.tolist(), scores.tolist()) for rows, scores in search(vectors, questions, 21, True)]
-    monkeypatch.setattr("gate.retrievers.dense._ROWS", 7)
+    monkeypatch.setattr("gate.retrievers.dense._CELLS", 7 * 33)
     alone = [search(vectors, question[None], 21, True)[0] for question in questions]
     assert whole == [(rows.tolist(), scores.tolist()) for rows, scores in alone]
     for rows, scores in whole:
@@ -215,3 +215,9 @@ def test_dense_reproduces_the_published_runs(tmp_path, name):
 def test_a_retriever_holds_nothing_of_the_machine_in_its_description(vectors):
     assert DenseRetriever(opened(vectors)).describe() == {
         "kind": "dense", "similarity": "cosine", "model": "compass", "revision": "", "dimensions": 2, "dtype": "float16"}
+
+
+def test_dot_products_of_huge_vectors_stay_in_order():
+    vectors = np.array([[3e38, -3e38], [3e38, 3e38], [1, 1]], "float32")
+    (rows, scores), = search(vectors, np.array([[3e38, 3e38]], "float32"), 3, False)
+    assert rows.tolist() == [1, 2, 0] and np.isfinite(scores).all()

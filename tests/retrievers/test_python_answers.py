@@ -1,8 +1,13 @@
 """What a team's function may return, and what is said when it returns something else."""
 
+import os
+import signal
+
 import pytest
 
+from gate.golden.model import Query
 from gate.runs import Chunk
+from gate.settings import Limits
 from tests.retrievers.support import queries
 
 
@@ -126,3 +131,19 @@ def test_answers_come_as_they_are_made(team):
 def test_hashes_of_strings_are_the_same_in_every_run(team):
     source = returning("[str(hash('a')), *{'x', 'y', 'z', 'w'}]")
     assert team.ask(source)["q1"].docs == team.ask(source)["q1"].docs
+
+
+def test_a_query_longer_than_a_pipe_holds_arrives_whole(team):
+    text = "long é " * 100_000
+    with team.retriever("def retrieve(query, n):\n    return [str(len(query)), query[-3:]]\n") as retriever:
+        found = dict(retriever.retrieve([Query("q1", text, {})], 5))
+    assert found["q1"].docs == [str(len(text)), text[-3:]]
+
+
+def test_a_query_that_nobody_reads_is_a_hang_not_a_wait(team):
+    source = "import time\ndef retrieve(query, n):\n    return ['a']\n"
+    with team.retriever(source, limits=Limits(query_seconds=0.3)) as retriever:
+        assert dict(retriever.retrieve(queries(1), 5))["q1"].docs == ["a"]
+        os.kill(retriever._child.pid, signal.SIGSTOP)
+        found = dict(retriever.retrieve([Query("q2", "x" * 1_000_000, {}), *queries(1)], 5))
+    assert "gave no answer" in found["q2"].error and found["q1"].docs == ["a"]

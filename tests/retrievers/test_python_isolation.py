@@ -14,8 +14,8 @@ from tests.retrievers.support import reachable_interpreter
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the retriever another user")
 needs_interpreter = pytest.mark.skipif(reachable_interpreter() is None, reason="no Python that the retriever's user can start")
 
-SECRETS = ("GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "GITHUB_OUTPUT", "MY_TOKEN",
-           "PYTHONPATH", "PYTHONSTARTUP", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL")
+SECRETS = ("GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "GITHUB_OUTPUT",
+           "MY_TOKEN", "PYTHONPATH", "PYTHONSTARTUP", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL")
 SHOW = """
     import os
     def retrieve(query, n):
