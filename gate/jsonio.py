@@ -32,13 +32,18 @@ _DECODER = json.JSONDecoder(parse_constant=_constant)
 def loads(text: str) -> Any:
     """Strict JSON: no NaN, no Infinity, no bottomless nesting; raises :class:`NotJson`."""
     try:
-        return _DECODER.decode(text)
+        value = _DECODER.decode(text)
+        if "\\u" in text:
+            dumps(value).encode()  # "\ud800" alone is no character: it could be neither digested nor written
+        return value
     except json.JSONDecodeError as error:
         raise NotJson(f"not valid JSON ({error.msg} at column {error.colno})") from None
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except NotJson:
         raise
+    except UnicodeEncodeError:
+        raise NotJson("half of a surrogate pair, which is no character") from None
     except ValueError as error:  # a whole number of thousands of digits
         raise NotJson(str(error)) from None
 

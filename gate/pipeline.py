@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gate import __version__, policy as policies
+from gate import __version__
+from gate import policy as policies
 from gate.baseline.kind import is_record
 from gate.comparison import LabelChanges, compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
+from gate.figures import setting, short_digest
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.policy import Check, Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
-from gate.words import plain, short
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
@@ -263,13 +264,13 @@ def corpus_change(evaluated: Evaluated, record: Record | None) -> list[InputChan
     if record is None or not record.snapshot_digest and not evaluated.snapshot_digest:
         return []
     if record.corpus_digest != evaluated.corpus_digest:
-        return [InputChange("corpus digest", short(record.corpus_digest), short(evaluated.corpus_digest), needs_approval=True)]
+        return [InputChange("corpus digest", short_digest(record.corpus_digest) or "none", short_digest(evaluated.corpus_digest) or "none", needs_approval=True)]
     if record.snapshot_digest != evaluated.snapshot_digest:
-        return [InputChange("index over the same corpus", short(record.snapshot_digest), short(evaluated.snapshot_digest))]
+        return [InputChange("index over the same corpus", short_digest(record.snapshot_digest) or "none", short_digest(evaluated.snapshot_digest) or "none")]
     return []
 
 
 def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
     """A row for each policy setting that differs; they take effect after the merge and need an approval."""
-    return [InputChange(f"policy {key}", plain(old.get(key)), plain(new.get(key)), needs_approval=True)
+    return [InputChange(f"policy {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=True)
             for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gate import errors
 from gate.comparison import Comparison, Method, Paired
+from gate.figures import fmt_interval, fmt_percent, fmt_size, fmt_value, metric_label
 from gate.scoring.metrics import Metric, parse_metric
 from gate.scoring.score import ScoredRun
 from gate.statistics.multiplicity import holm
@@ -102,7 +103,7 @@ def quality_checks(comparison: Comparison, candidate: ScoredRun, policy: Policy,
     for name, limit in policy.max_drop.items():
         fall = -comparison.metrics[name].delta
         outcome = "fail" if fall > limit + 1e-12 else "pass"
-        checks.append(Check(f"max-drop {name}", outcome, f"{name} {_moved(-fall)}; at most {limit:g} is allowed.",
+        checks.append(Check(f"max-drop {name}", outcome, f"{_moved(name, -fall, limit)}; a fall of at most {limit:g} is allowed.",
                             {"drop": fall, "limit": limit}))
     return checks
 
@@ -114,9 +115,9 @@ def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence
         value = candidate.mean(name)
         # Unrounded against the number as written: 0.85 is not below 0.85.
         low = value is None or value < floor - 1e-12
-        shown = "undefined" if value is None else f"{value:.6g}"
+        shown = "undefined" if value is None else fmt_value(value, floor)
         checks.append(Check(f"floor {name}", "fail" if low else "pass",
-                            f"{name} is {shown}, {'below' if low else 'not below'} its floor {floor:g}.",
+                            f"{metric_label(name)} is {shown}, {'below' if low else 'not below'} its floor {floor:g}.",
                             {"value": value, "floor": floor}))
     if must_hit_ids:
         k = policy.primary.k
@@ -134,13 +135,11 @@ def _is_hit(candidate: ScoredRun, query_id: str, k: int | None) -> bool:
     return score is not None and score.first_rank is not None and (k is None or score.first_rank <= k)
 
 
-def _moved(delta: float) -> str:
-    return "did not move" if abs(delta) < 5e-13 else f"{'rose' if delta > 0 else 'fell'} by {_digits(abs(delta))}"
-
-
-def _digits(value: float) -> str:
-    """Three decimals, more where three would show nothing."""
-    return f"{value:.3f}" if value >= 0.0005 else f"{value:.2g}"
+def _moved(metric: str, delta: float, *limits: float) -> str:
+    label = metric_label(metric)
+    if abs(delta) <= 1e-12:
+        return f"{label} did not move"
+    return f"{label} {'rose' if delta > 0 else 'fell'} by {fmt_size(delta, *(abs(limit) for limit in limits))}"
 
 
 def _drop(comparison: Comparison, policy: Policy) -> Check:
@@ -152,25 +151,33 @@ def _drop(comparison: Comparison, policy: Policy) -> Check:
         return Check("drop", "inconclusive", f"Only {main.n} query can be paired; that decides nothing.", numbers)
     lo, hi = main.ci.lo, main.ci.hi
     numbers |= {"ci_lo": lo, "ci_hi": hi, "p_value": main.p_value}
-    span = f"{policy.method.confidence:.0%} interval {lo:+.3f} to {hi:+.3f}"
+    span = f"{fmt_percent(policy.method.confidence)} interval {fmt_interval(lo, hi, -delta)}"
+    moved = f"{_moved(name, main.delta, delta)} ({span})"
     few = " Fewer than 5 queries changed, which can never be significant." if 0 < main.changed < 5 else ""
     if main.changed == 0:
-        return Check("drop", "pass", f"No query's {name} changed, though some rankings did ({span}).", numbers)
+        return Check("drop", "pass", f"No query's {metric_label(name)} changed, though some rankings did ({span}).", numbers)
     if main.delta <= -delta and hi < 0:
-        return Check("drop", "fail", f"{name} {_moved(main.delta)} ({span}), a credible drop of at least {delta:g}.", numbers)
+        return Check("drop", "fail", f"{moved}, a credible drop of at least {delta:g}.", numbers)
     if lo > -delta:
-        return Check("drop", "pass", f"{name} {_moved(main.delta)} ({span}); a drop of {delta:g} is ruled out.{few}", numbers)
+        return Check("drop", "pass", f"{moved}; a drop of {delta:g} is ruled out.{few}", numbers)
     need = queries_needed(main.n, main.delta, lo, hi, delta)
     numbers["queries_needed"] = need
-    cost = f" About {need} queries like these would settle it; there are {main.n}." if need else ""
-    return Check("drop", "inconclusive", f"{name} {_moved(main.delta)} ({span}); a drop of {delta:g} can be neither shown nor ruled out."
-                                         f"{few}{cost}", numbers)
+    return Check("drop", "inconclusive", f"{moved}; a drop of {delta:g} can be neither shown nor ruled out.{few}{_cost(need, main.n)}",
+                 numbers)
+
+
+def _cost(need: int | None, n: int) -> str:
+    if need is None:
+        return ""
+    many = f"About {need:,}" if need <= 10_000 else "More than 10,000"
+    return f" {many} queries like these would settle it; there are {n:,}."
 
 
 def _protected(comparison: Comparison, policy: Policy) -> list[Check]:
     name = str(policy.primary)
     credible = [p for p in policy.protected if p.rule == "credible" and p.tag in comparison.tags]
-    adjusted = dict(zip((p.tag for p in credible), holm([comparison.tags[p.tag][name].p_value or 1.0 for p in credible]), strict=True))
+    tested = [p for p in credible if comparison.tags[p.tag][name].p_value is not None]
+    adjusted = dict(zip((p.tag for p in tested), holm([comparison.tags[p.tag][name].p_value or 0.0 for p in tested]), strict=True))
     checks = []
     for rule in policy.protected:
         stratum = comparison.tags.get(rule.tag, {}).get(name)
@@ -183,15 +190,23 @@ def _protected(comparison: Comparison, policy: Policy) -> list[Check]:
 
 
 def _protected_tag(rule: Protected, stratum: Paired, name: str, p_holm: float | None, policy: Policy) -> Check:
-    fell = stratum.delta < -rule.tolerance - 1e-12
+    beyond = stratum.delta < -rule.tolerance - 1e-12
     numbers: dict[str, float | int | str | None] = {"delta": stratum.delta, "tolerance": rule.tolerance, "n": stratum.n,
                                                     "rule": rule.rule}
+    failed, limit = beyond, f"tolerance {rule.tolerance:g}"
     if rule.rule == "credible":
         numbers["p_holm"] = p_holm
-        fell = fell and p_holm is not None and p_holm < 1.0 - policy.method.confidence
-    limit = f"more than its tolerance {rule.tolerance:g}" if fell else f"tolerance {rule.tolerance:g}"
-    return Check(f"protected {rule.tag}", "fail" if fell else "pass",
-                 f"Protected tag {rule.tag} (n={stratum.n}): {name} {_moved(stratum.delta)}, {limit}.", numbers)
+        failed = beyond and p_holm is not None and p_holm < 1.0 - policy.method.confidence
+        if beyond and not failed:
+            limit = f"more than its tolerance {rule.tolerance:g}, but not credibly ({_holm(p_holm)})"
+    if failed:
+        limit = f"more than its tolerance {rule.tolerance:g}"
+    return Check(f"protected {rule.tag}", "fail" if failed else "pass",
+                 f"Protected tag {rule.tag} (n={stratum.n}): {_moved(name, stratum.delta, rule.tolerance)}, {limit}.", numbers)
+
+
+def _holm(p: float | None) -> str:
+    return "too few queries to test" if p is None else f"p = {p:.3f} after Holm's correction"
 
 
 def validity_problems(scored: ScoredRun, side: str) -> list[str]:

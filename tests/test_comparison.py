@@ -1,5 +1,6 @@
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.comparison import compare, label_changes
 from gate.scoring.metrics import parse_metric

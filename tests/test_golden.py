@@ -1,7 +1,8 @@
 import gzip
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
 from gate.golden.read import read_golden

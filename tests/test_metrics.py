@@ -1,7 +1,8 @@
 """Metric definitions: worked numbers, faults seen elsewhere, properties, and two independent implementations as oracles."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gate.scoring.metrics import UnknownMetric, parse_metric
 from gate.scoring.score import score_run

@@ -3,7 +3,8 @@ import gzip
 import json
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gate.baseline.kind import is_record
 from gate.baseline.record import Provenance, Record, pack, read_record, unpack

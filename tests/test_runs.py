@@ -1,7 +1,8 @@
 import gzip
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
 from gate.runs import Chunk, Ranking, read_run, run_lines, write_run

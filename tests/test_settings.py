@@ -1,5 +1,6 @@
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
 from gate.settings import load_settings, parse_settings, policy_digest

@@ -5,7 +5,8 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gate.statistics.bootstrap import FEW_CHANGES, mean_interval
 from gate.statistics.multiplicity import benjamini_hochberg, holm

@@ -97,7 +97,7 @@ def judge(facts: ApprovalFacts, measured_sha: str = "") -> Eligibility:
 
     ``measured_sha``: the head commit that the run at hand measured, when it is known; an approval of a newer one does not cover
     it. Eligible exactly when every condition is met. What cannot be asked because an earlier condition fails is left out:
-    without a label nobody set it. """
+    without a label nobody set it."""
     conditions = [*_label(facts), *_head(facts, measured_sha)]
     review, about_review = _review(facts)
     conditions.append(about_review)

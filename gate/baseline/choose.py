@@ -1,7 +1,7 @@
 """Which stored baseline may be trusted: one pure function over plain facts about an artifact and the run that made it.
 
 An artifact's name proves nothing: every pull request, from forks too, can upload one of the same name from a branch of the same
-name. """
+name."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ class Candidate:
 @dataclass(frozen=True)
 class Refusal:
     """Why a candidate is not taken. ``kind``: foreign (not made by this gate's runs on the default branch, so no trace of a
-    baseline), unfinished (its run failed or is under way, so it never was one), expired, or unusable."""
+    baseline), unfinished (its run failed or is under way, so it never was one), expired, elsewhere (good, but the base does not
+    contain its commit), or unusable."""
 
     kind: str
     reason: str
@@ -171,7 +172,7 @@ def _position(candidate: Candidate) -> Refusal | None:
     if candidate.on_default is False:
         return Refusal("unusable", f"its commit {sha} is not on the default branch (a tag, or history that was rewritten)")
     if candidate.before_base is False:
-        return Refusal("unusable", f"its commit {sha} is not contained in the base of this change")
+        return Refusal("elsewhere", f"its commit {sha} is not contained in the base of this change")
     return None
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from gate.baseline.choose import Candidate, Job, Manifest, Origin, RecordFacts, Refusal, RunFacts, Wanted, refusal
+from gate.baseline.found import Found, Missing, days_until
 from gate.baseline.manifest import unpack_artifact
 from gate.baseline.record import Record
-from gate.errors import BaselineUnavailable, InvalidInput
+from gate.errors import InvalidInput
 from gate.github.artifacts import Artifact, ArtifactTooLarge, WrongDigest, download, list_artifacts
 from gate.github.failures import Gone, NotFound
 from gate.github.repository import Repository
@@ -20,41 +20,13 @@ WARN_DAYS = 14.0
 MAX_CLOSE = 25
 MAX_OVERTAKEN = 10
 _LINEAR = 8
+_NO_RUN = "its run does not exist any more"
 _SHOWN = 10
-_DAY = 86_400.0
 
 _RECREATE = (
     "re-create it by an approved pull request, or by starting the workflow by hand (workflow_dispatch) on the default branch; "
     "README, «Baseline»"
 )
-
-
-@dataclass(frozen=True)
-class Found:
-    """The baseline to compare with. ``data``: its bytes as stored; ``artifact_id``: what a carried copy names as its source;
-    ``notes``: warnings for people; ``refused``: what was passed over and why."""
-
-    record: Record
-    data: bytes
-    info: BaselineInfo
-    notes: tuple[str, ...] = ()
-    state: str = ""
-    artifact_id: int = 0
-    refused: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Missing:
-    """No baseline. ``kind``: never (no trace of one), expired, or unacceptable (there are some, none may be used here)."""
-
-    kind: str
-    sentence: str
-    cure: str
-    refused: tuple[str, ...] = ()
-
-    def error(self) -> BaselineUnavailable:
-        """The error for where there has to be one."""
-        return BaselineUnavailable((self.sentence, *self.refused), self.cure)
 
 
 class Search:
@@ -70,7 +42,7 @@ class Search:
         self._reached: dict[tuple[str, str], bool] = {}
         self._refused: list[tuple[Artifact, Refusal]] = []
         self._sources: dict[int, int] = {}
-        self._stopped = ""
+        self._stopped = self._default_tip = ""
 
     def find(self) -> Found | Missing:
         listed = [
@@ -88,11 +60,15 @@ class Search:
         if len(close) > MAX_CLOSE:
             # "Never" would be a guess, and it lets a run bootstrap.
             self._stopped = f"only the newest {MAX_CLOSE} of {len(close)} artifacts were looked at"
-        for item in [item for item in own if item.expired][:5]:
-            # Only to tell "there was one" from "there never was one".
+        # Only to tell "there was one" from "there never was one": whose runs made the expired ones and those of other commits?
+        seen = [item for item, refused in self._refused if refused.kind == "elsewhere"]
+        self._refused = [(item, refused) for item, refused in self._refused if refused.kind != "elsewhere"]
+        for item in [*seen, *[item for item in own if item.expired][:5]]:
             run = self._run(item.run_id)
-            if run is not None:
-                self._note(item, refusal(Candidate(_origin(item), run), self._wanted))
+            self._note(
+                item,
+                refusal(Candidate(_origin(item), run, before_base=False), self._wanted) if run else Refusal("foreign", _NO_RUN),
+            )
         return self._missing()
 
     def _first_before_base(self, items: list[Artifact]) -> int:
@@ -116,12 +92,12 @@ class Search:
         candidate = Candidate(_origin(item))
         run = self._run(item.run_id)
         if run is None:
-            self._note(item, Refusal("foreign", "its run does not exist any more"))
+            self._note(item, Refusal("foreign", _NO_RUN))
             return None
         for look in (
             lambda: {"run": run},
             lambda: {"before_base": self._reaches(item.head_sha, self._base)},
-            lambda: {"on_default": self._reaches(item.head_sha, self._wanted.default_branch)},
+            lambda: {"on_default": self._reaches(item.head_sha, self._tip())},
         ):
             candidate = replace(candidate, **look())
             if self._note(item, refusal(candidate, self._wanted)):
@@ -172,6 +148,11 @@ class Search:
             self._reached[old, new] = bool(old) and (old == new or self._repository.is_ancestor_or_same(old, new))
         return self._reached[old, new]
 
+    def _tip(self) -> str:
+        if not self._default_tip:
+            self._default_tip = self._repository.branch_tip(self._wanted.default_branch)
+        return self._default_tip
+
     def _run(self, run_id: int) -> RunFacts | None:
         if run_id not in self._runs:
             try:
@@ -196,7 +177,7 @@ class Search:
         return tuple(said[:_SHOWN]) + ((f"… and {len(said) - _SHOWN} more artifacts of this name",) if len(said) > _SHOWN else ())
 
     def _found(self, item: Artifact, manifest: Manifest, record: Record, data: bytes) -> Found:
-        left = _days(item.expires_at, self._now)
+        left = days_until(item.expires_at, self._now)
         notes = []
         if left is not None and left <= WARN_DAYS:
             notes.append(
@@ -207,9 +188,9 @@ class Search:
         notes += [
             f"artifact {other.id}, which is newer, was passed over: {refused.reason}"
             for other, refused in self._refused
-            if refused.kind in ("unusable", "expired") and "not contained in the base" not in refused.reason
+            if refused.kind in ("unusable", "expired")
         ]
-        age = _days(record.created, self._now)
+        age = days_until(record.created, self._now)
         info = BaselineInfo(
             digest=record.digest,
             commit=record.commit,
@@ -236,7 +217,14 @@ class Search:
             return Missing(
                 "unacceptable",
                 f"there are artifacts `{name}` from the default branch, but none may be used here",
-                f"update the branch if its base is older than the baseline; otherwise {_RECREATE}",
+                _RECREATE,
+                self._reasons(),
+            )
+        if "elsewhere" in kinds:
+            return Missing(
+                "elsewhere",
+                f"baselines `{name}` exist only for commits that {self._base[:7]} does not contain",
+                "update the branch to the newest commit of the default branch",
                 self._reasons(),
             )
         return Missing(
@@ -268,12 +256,3 @@ def run_facts(repository: Repository, run_id: int) -> RunFacts:
 
 def _origin(item: Artifact) -> Origin:
     return Origin(item.name, item.repository_id, item.head_repository_id, item.head_branch, item.head_sha, item.expired)
-
-
-def _days(moment: str, now: float) -> float | None:
-    """Days from ``now`` until an ISO time, negative for the past; None when it is not one."""
-    try:
-        parsed = datetime.fromisoformat(moment)
-    except ValueError:
-        return None
-    return (parsed.timestamp() - now) / _DAY if parsed.tzinfo else None

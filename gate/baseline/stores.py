@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gate.baseline.choose import MANIFEST_SCHEMA, Manifest, Wanted
+from gate.baseline.found import Found, Missing
 from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import unpack
-from gate.baseline.search import Found, Missing, Search
+from gate.baseline.search import Search
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
 from gate.github.repository import Repository
 from gate.settings import BaselineSettings

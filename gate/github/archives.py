@@ -53,7 +53,7 @@ def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, n
     """The expected files, straight from memory; nothing is ever written to disk.
 
     Sizes are counted while inflating, since headers lie. Other entries are tolerated unread, as long as they look harmless: a
-    later version may add some. Raises :class:`BadArchive` also when an expected file is missing. """
+    later version may add some. Raises :class:`BadArchive` also when an expected file is missing."""
     caps = caps or Caps()
     try:
         _check_directory(data, caps)

@@ -88,7 +88,7 @@ class ArtifactService:
         """Upload a zip. ``days``: the wished lifetime, cut by the repository's limit; None takes the repository's own.
 
         Artifacts cannot be changed. A name that is taken in this run (a re-run) is freed and used again; where that fails (a
-        parallel job, an upload that broke off) a suffixed name is used. """
+        parallel job, an upload that broke off) a suffixed name is used."""
         if not name or _FORBIDDEN.search(name):
             raise ValueError(f"{name!r} is no artifact name")
         for suffix in SUFFIXES[:-1]:
@@ -112,6 +112,8 @@ class ArtifactService:
             with contextlib.suppress(NotFound):
                 self._call("DeleteArtifact", {"name": name})
             created = self._call("CreateArtifact", wish)
+        except NotFound as error:
+            raise Unavailable(f"no artifact service behind ACTIONS_RESULTS_URL ({error.problems[0]})", 404, _CURE) from None
         self._send(_text(created, "signed_upload_url", "signedUploadUrl"), data)
         digest = "sha256:" + hashlib.sha256(data).hexdigest()
         try:

@@ -131,7 +131,10 @@ def no_credentials(request: Any) -> Any:
 def _fetch(url: str, limit: int, what: str, api_scheme: str, session: Any) -> bytes:
     import requests
 
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("https", api_scheme) or not parts.hostname:
         raise Redirected(f"{what}: GitHub names no usable address for the download")
     # The address holds a signature, so it appears in no message.

@@ -16,7 +16,7 @@ STATUSES = ("created", "updated", "unchanged", "skipped-newer", "forbidden", "lo
 # What a job's own token is called; on GitHub Enterprise Server the id differs, the name does not.
 JOB_IDENTITY = ("github-actions[bot]", "Bot")
 _MARKER = re.compile(r"<!-- retrieval-gate:v1 gate=(\S+) head=([0-9a-f]*) run=(\d{1,19}) attempt=(\d{1,9}) -->\Z")
-_LOCKED = ("locked",)
+_LOCKED = re.compile(r"\blocked\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,21 @@ def upsert_comment(
     """Write or edit in place the comment of ``gate`` on pull request ``number``; the marker line is added here.
 
     A comment is ours when its last line is our marker AND its author is who our token speaks for: anybody can copy a marker,
-    and a token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity. """
+    and a token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity."""
     marker = Marker(gate, head_sha, run_id, attempt)
     text, _ = split_marker(body)
     try:
         return _Comments(repository, number, graphql_url).upsert(f"{text}\n\n{marker}\n", marker)
     except GitHubError as error:
         return CommentResult(_status(error), "", error.problems[0])
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        # An answer that is not what the API describes, from a proxy for instance.
+        return CommentResult("failed", "", f"GitHub answered something unexpected about the comment ({type(fault).__name__})")
 
 
 def _status(error: GitHubError) -> str:
     if isinstance(error, Forbidden):
-        return "locked" if any(word in error.said.lower() for word in _LOCKED) else "forbidden"
+        return "locked" if _LOCKED.search(error.said) else "forbidden"
     if isinstance(error, Gone):
         return "disabled"
     if isinstance(error, Unprocessable) and any("too long" in text for text in error.errors):

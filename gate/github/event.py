@@ -41,7 +41,7 @@ class Context:
     them).
 
     ``before``: what the branch was before a push, or the commit that a merge group builds on; "" where there is none.
-    ``workflow_path``: the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset. """
+    ``workflow_path``: the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset."""
 
     event: str
     action: str

@@ -53,7 +53,7 @@ def merged_pulls(
 
     A pull request counts when it was merged into this repository's default branch and GitHub names a commit of the push as the
     merge. A message that mentions a number is only ever a hint for where to look. The last commit must itself be such a merge:
-    approved commits with something pushed on top of them are a direct push. """
+    approved commits with something pushed on top of them are a direct push."""
     chain = repository.first_parents(before, after) if before and before != after else [after]
     if chain is None:
         # A force push, or more than anybody reviewed at once.

@@ -9,7 +9,7 @@ SECONDARY_WAIT = 60.0
 _BASE = 1.0
 
 # Said by a permission 403 even when the same answer used up the last request of the hour.
-_PERMISSION = ("not accessible by", "must have admin", "must have push", "locked", "sso")
+_PERMISSION = ("not accessible by", "must have admin", "must have push", "is locked", "saml")
 _LIMIT = ("rate limit", "secondary rate", "abuse detection")
 # Storage quota of the account: asking again cannot help.
 _HOPELESS = "insufficient usage"
@@ -20,11 +20,11 @@ def is_limit(status: int, headers: Mapping[str, str], said: str) -> bool:
     text = said.lower()
     if is_quota(text):
         return False
-    if status == 429:
+    if status == 429 or (status == 403 and "retry-after" in headers):
         return True
     if status != 403 or any(part in text for part in _PERMISSION):
         return False
-    return "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0" or any(part in text for part in _LIMIT)
+    return headers.get("x-ratelimit-remaining") == "0" or any(part in text for part in _LIMIT)
 
 
 def is_quota(said: str) -> bool:

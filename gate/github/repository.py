@@ -45,7 +45,7 @@ class Repository:
         """The bytes of a file at a commit or branch; None when it does not exist there.
 
         GitHub says 404 to "no such file" and to "you may not look" alike. A missing configuration means "first adoption", so
-        the two must not be confused: the commit itself has to be readable before the file counts as absent. """
+        the two must not be confused: the commit itself has to be readable before the file counts as absent."""
         clean = path.removeprefix("./")
         if any(part in ("", ".", "..") for part in clean.split("/")):
             raise InvalidInput(f"{path!r} is no path inside the repository")
@@ -64,8 +64,13 @@ class Repository:
         """One commit with its message and parents."""
         return self.transport.get(f"{self.path}/git/commits/{quote(sha, safe='')}")
 
+    def branch_tip(self, branch: str) -> str:
+        """The commit of a branch. Asked as a ref, because a plain name could also be a tag."""
+        return str(self.transport.get(f"{self.path}/git/ref/heads/{quote(branch)}")["object"]["sha"])
+
     def is_ancestor_or_same(self, base: str, head: str) -> bool:
-        """Whether ``base`` is reachable from ``head``. False for unknown commits and for histories without a common root."""
+        """Whether commit ``base`` is reachable from commit ``head``. False for unknown commits and for histories without a
+        common root."""
         try:
             return self._compare(base, head).get("status") in ("ahead", "identical")
         except NotFound:
@@ -126,7 +131,7 @@ class Repository:
         """The account's role here and now: admin, maintain, write, triage, read or none; "" whenever GitHub does not say so
         plainly.
 
-        ``user_id``: refuses the answer when the login has passed to another account. """
+        ``user_id``: refuses the answer when the login has passed to another account."""
         if not login or login in (".", ".."):
             return ""
         try:

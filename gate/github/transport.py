@@ -68,8 +68,7 @@ class Transport:
         random: Callable[[], float] = _random.random,
         max_wait: float = MAX_WAIT,
     ) -> None:
-        parts = urlsplit(api_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        if _origin(api_url)[0] not in ("http", "https") or not _origin(api_url)[1] or "@" in api_url:
             raise InvalidInput(
                 f"GITHUB_API_URL: {one_line(api_url)!r} is no http(s) address",
                 "leave it as the runner sets it, for instance https://api.github.com",
@@ -123,7 +122,7 @@ class Transport:
         """Send, and send again where that helps and is safe.
 
         ``repeatable``: whether doing it twice is the same as once (by default everything but POST). ``redirect``: give a
-        redirect back instead of refusing it. Raises the types of :mod:`gate.github.failures`. """
+        redirect back instead of refusing it. Raises the types of :mod:`gate.github.failures`."""
         url = urljoin(self.api_url + "/", path) if path.startswith("http") else f"{self.api_url}/{path.lstrip('/')}"
         if _origin(url) != _origin(self.api_url):
             raise Redirected(
@@ -205,5 +204,9 @@ class Transport:
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "", "", None  # an address that is none has no origin
+    return parts.scheme, parts.hostname or "", port or {"https": 443, "http": 80}.get(parts.scheme)

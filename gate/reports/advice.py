@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gate.figures import plural
 from gate.reports.report import Report
-from gate.reports.words import Name, Sentence, gained_credibly, label_of, marked, plural
+from gate.reports.words import Name, Sentence, gained_credibly, label_of, marked
 
 
 def approvable(report: Report) -> bool:

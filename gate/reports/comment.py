@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from gate import figures
 from gate.reports import advice, provenance, rows, words
 from gate.reports.headline import headline
 from gate.reports.report import Report
@@ -116,19 +117,19 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "headline": shorten(headline(report), room.chars), "advice": shorten(advice.advice(report), room.chars),
         "flips_line": "".join(_flips_line(report)), "side": words.this_side(report), "confidence": words.confidence(report),
         "metrics": metrics[:1 + n] if room.sections else metrics[:1], "metric_count": len(metrics),
-        "main": c.main if c else None, "mde": words.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
+        "main": c.main if c else None, "mde": figures.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
         "lost": list(islice(rows.flip_rows(report, c.lost), n)) if c else [], "lost_count": len(c.lost) if c else 0,
         "gained": list(islice(rows.flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
         "moved_count": len(c.changes) - len(c.lost) - len(c.gained) if c else 0,
         "tags": rows.tag_rows(report)[:n] if "tags" in room.sections else [],
         "tag_count": len(c.tags) if c and not c.identical else 0,
-        "scale": words.fmt_size(rows.tag_scale(c)) if c else "",
+        "scale": figures.fmt_size(rows.tag_scale(c)) if c else "",
         "open_checks": open_checks, "passed_checks": passed, "problems": report.problems if len(report.problems) > 1 else (),
         "check_icons": {"fail": "☑️" if report.verdict == "accepted" else "❌", "inconclusive": "⚠️"},
         "approval": report.approval if advice.shows_approval(report) and "approval" in room.sections else None,
         "unanswerable_count": len(unanswerable),
-        "top_before": words.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
-        "top_after": words.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
+        "top_before": figures.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
+        "top_after": figures.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
         "excluded": [(len(ids), ids, rows.EXCLUDED[name]) for name, ids in rows.excluded(report).items() if ids],
         "latency": latency_line(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
         "marker": marker(report),

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from gate.comparison import Comparison, Paired
+from gate.figures import fmt_delta, fmt_interval, fmt_size, fmt_value, metric_label, plural
 from gate.policy import Check
 from gate.reports.report import Report
-from gate.reports.words import (
-    Name,
-    Sentence,
-    confidence,
-    fmt_delta,
-    fmt_interval,
-    fmt_size,
-    fmt_value,
-    marked,
-    metric_label,
-    plural,
-)
+from gate.reports.words import Name, Sentence, confidence, marked
 
 _HALF = 0.5
 _CONCENTRATED = 1.2

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from typing import Any
 
+from gate import figures
 from gate.reports import advice, provenance, rows, words
 from gate.reports.comment import latency_line, shorten
 from gate.reports.forest import HEIGHT, WIDTH, Axis
@@ -37,9 +38,9 @@ def _context(report: Report) -> dict[str, Any]:
         "r": report, "icon": words.icon(report), "title": words.title(report),
         "headline": shorten(headline(report), _SENTENCE_CHARS),
         "advice": advice.advice(report), "side": words.this_side(report),
-        "confidence": words.confidence(report), "primary": words.metric_label(report.policy.primary),
+        "confidence": words.confidence(report), "primary": figures.metric_label(report.policy.primary),
         "metrics": rows.metric_rows(report), "main": c.main if c else None,
-        "mde": words.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
+        "mde": figures.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
         "tags": [(row, axis.bar(row.paired)) for row in tags], "all_queries": axis.bar(c.main) if c else None, "axis": axis,
         "width": WIDTH, "height": HEIGHT, "queries": list(side_by_side(report, QUERIES)), "changed": changed,
         "lost_count": len(c.lost) if c else 0, "gained_count": len(c.gained) if c else 0,
@@ -50,7 +51,7 @@ def _context(report: Report) -> dict[str, Any]:
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},
-        "fmt_value": words.fmt_value, "mood": _mood(report),
+        "fmt_value": figures.fmt_value, "mood": _mood(report),
     }
 
 

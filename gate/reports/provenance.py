@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gate.figures import plural, short_digest
 from gate.reports.report import Report
-from gate.reports.words import fmt_days, plural, short_digest
+from gate.reports.words import fmt_days
 
 _EXPIRY_WARNING_DAYS = 14
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gate.baseline.record import Record
-from gate.words import plain
+from gate.figures import setting
 
 
 def record_text(record: Record) -> str:
@@ -13,6 +13,6 @@ def record_text(record: Record) -> str:
             ("parent", record.parent or "none, it is the first"), ("queries", str(len(record.rankings))), ("depth", str(record.depth)),
             ("golden set", f"{record.golden_version or 'no version'} {record.golden_digest}"),
             ("snapshot", record.snapshot_digest or "none"), ("corpus", record.corpus_digest or "none"),
-            ("retriever", plain(record.retriever)), ("versions", plain(record.versions)), ("policy", record.policy_digest)]
+            ("retriever", setting(record.retriever)), ("versions", setting(record.versions)), ("policy", record.policy_digest)]
     rows += [(name, f"{value:.6f}") for name, value in record.metrics.items()]
     return "".join(f"{name:<12} {value}\n" for name, value in rows)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gate.comparison import SMALL_STRATUM, Comparison, Paired, QueryChange
+from gate.figures import fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_value, metric_label
 from gate.reports.report import Report
-from gate.reports.words import fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_rank, fmt_value, metric_label
+from gate.reports.words import fmt_rank
 from gate.runs import Run
 from gate.scoring.units import ranked_units
 

@@ -31,6 +31,7 @@ def _environment(**options: Any) -> Environment:
 @lru_cache(maxsize=1)
 def markdown() -> Environment:
     """Nothing is escaped by itself: every value of a Markdown template goes through a filter that names its place."""
+    from gate import figures
     from gate.reports import escape, words
 
     def sentence(pieces: words.Sentence) -> str:
@@ -45,7 +46,7 @@ def markdown() -> Environment:
     environment = _environment(autoescape=False)
     environment.filters |= {"cell": remember(escape.cell), "code_cell": remember(escape.code), "prose": prose,
                             "code": lambda text, limit=None: escape.code(text, limit, table=False), "sentence": sentence,
-                            "url": escape.url, "plural": words.plural}
+                            "url": escape.url, "plural": figures.plural}
     return environment
 
 
@@ -54,6 +55,7 @@ def html() -> Environment:
     """Everything is escaped by itself; ``visible`` makes control and bidi characters inert as well."""
     from markupsafe import Markup, escape
 
+    from gate import figures
     from gate.reports import words
     from gate.reports.escape import clean, url
 
@@ -68,5 +70,5 @@ def html() -> Environment:
         return sentence(words.marked(text))
 
     environment = _environment(autoescape=True)
-    environment.filters |= {"sentence": sentence, "prose": prose, "visible": clean, "url": url, "plural": words.plural}
+    environment.filters |= {"sentence": sentence, "prose": prose, "visible": clean, "url": url, "plural": figures.plural}
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from gate import figures
 from gate.comparison import QueryChange
 from gate.reports import advice, provenance, rows, words
 from gate.reports.escape import clean, guard
@@ -100,11 +101,11 @@ def _metrics(report: Report) -> Iterator[str]:
         yield from table(("metric", side), ((row.label, row.candidate) for row in found))
         return
     yield from table(("metric", "baseline", side, "delta", words.confidence(report), "better", "worse"),
-                     ((row.label, row.baseline, row.candidate, row.delta, row.interval or words.NONE, str(row.better),
+                     ((row.label, row.baseline, row.candidate, row.delta, row.interval or figures.NONE, str(row.better),
                        str(row.worse)) for row in found))
     main = report.comparison.main
-    seen = "" if main.mde is None else f"; this set reliably shows a change of {words.fmt_size(main.mde)} or more (80 % power)"
-    yield f"  {words.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
+    seen = "" if main.mde is None else f"; this set reliably shows a change of {figures.fmt_size(main.mde)} or more (80 % power)"
+    yield f"  {figures.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
                f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
@@ -121,7 +122,7 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
     if not changes:
         return
     more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
-    yield f"{title}: {words.plural(len(changes), 'query')}{more}"
+    yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
     body = [(clean(row.id, 40), f"{row.before} -> {row.after}", clean(row.text, 60), clean(" ".join(row.tags), 40),
              f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else "")
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
@@ -135,13 +136,13 @@ def _tags(report: Report) -> Iterator[str]:
     yield f"Per tag{f' (showing {_MOST_ROWS} of {len(found):,})' if len(found) > _MOST_ROWS else ''}"
     yield from table(("tag", "n", "baseline", words.this_side(report), "delta", "interval", "q"),
                      ((clean(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate,
-                       row.delta, row.interval or words.NONE, row.q) for row in _few(found)))
+                       row.delta, row.interval or figures.NONE, row.q) for row in _few(found)))
 
 
 def _apart(report: Report) -> Iterator[str]:
     unanswerable = len(rows.unanswerable_rows(report))
     if unanswerable:
-        yield f"  {words.plural(unanswerable, 'unanswerable query', 'unanswerable queries')}, in no mean"
+        yield f"  {figures.plural(unanswerable, 'unanswerable query', 'unanswerable queries')}, in no mean"
     for name, ids in rows.excluded(report).items():
         if ids:
             yield f"  {len(ids):,} {rows.EXCLUDED[name]}: {clean(', '.join(ids[:10]), 200)}{' …' if len(ids) > 10 else ''}"

@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 from functools import lru_cache
+from typing import NamedTuple
 
 Credit = tuple[int, float]  # rank from 1, grade
 

@@ -14,7 +14,9 @@ from gate.github.artifact_upload import ArtifactService
 from gate.github.repository import Repository
 from gate.runs import Ranking
 from gate.settings import BaselineSettings
-from tests.github.conftest import connect, fake, naps, repo, repository  # noqa: F401 (fixtures)
+from tests.github import conftest as github
+
+fake, repo, connect, naps = github.fake, github.repo, github.connect, github.naps
 
 NAME = "retrieval-gate-baseline-default"
 WORKFLOW = ".github/workflows/gate.yml"
@@ -28,20 +30,34 @@ class Gate:
         self.repository = Repository(connect(), repo.full_name)
 
     def record(self, text="a", kind="bootstrap", **changes):
-        fields = {"gate": "default", "rankings": {"q1": Ranking([text, "x"])}, "golden_digest": "sha256:g", "commit": self.repo.tip,
-                  "created": self.fake.clock.now.isoformat(), "repository_id": self.repo.id, "snapshot_digest": "sha256:s",
-                  "provenance": Provenance(kind)}  # fmt: skip
+        fields = {
+            "gate": "default",
+            "rankings": {"q1": Ranking([text, "x"])},
+            "golden_digest": "sha256:g",
+            "commit": self.repo.tip,
+            "created": self.fake.clock.now.isoformat(),
+            "repository_id": self.repo.id,
+            "snapshot_digest": "sha256:s",
+            "provenance": Provenance(kind),
+        }
         return Record(**{**fields, **changes})
 
     def store(self, run=None, **options):
         env = self.fake.job_env(run, self.fake.url) if run else {}
         settings = options.pop("settings", BaselineSettings())
         return ArtifactStore(
-            options.pop("repository", self.repository), settings, options.pop("gate", "default"),
-            **{"repository_id": self.repo.id, "default_branch": "main", "workflow": WORKFLOW,
-               "service": lambda: ArtifactService(env, sleep=self.naps, random=lambda: 0.0),
-               "clock": lambda: self.fake.clock.now.timestamp(), **options},
-        )  # fmt: skip
+            options.pop("repository", self.repository),
+            settings,
+            options.pop("gate", "default"),
+            **{
+                "repository_id": self.repo.id,
+                "default_branch": "main",
+                "workflow": WORKFLOW,
+                "service": lambda: ArtifactService(env, sleep=self.naps, random=lambda: 0.0),
+                "clock": lambda: self.fake.clock.now.timestamp(),
+                **options,
+            },
+        )
 
     def find(self, base=None, **options):
         return self.store(**options).find(base or self.repo.tip)
@@ -64,7 +80,9 @@ class Gate:
     def zip(self, run, record=None, **changes):
         """The bytes that an artifact of this run would hold; `changes` are lies of its manifest."""
         record = record or self.record()
-        manifest = Manifest(1, "default", self.repo.id, run.head_sha, record.digest, record.snapshot_digest, "bootstrap", str(run.id), "gate")
+        manifest = Manifest(
+            1, "default", self.repo.id, run.head_sha, record.digest, record.snapshot_digest, "bootstrap", str(run.id), "gate"
+        )
         return pack_artifact(replace(manifest, **changes), pack(record))
 
     def plant(self, run, data=None, name=NAME, **options):
@@ -73,7 +91,5 @@ class Gate:
 
 
 @pytest.fixture
-def gate(fake, repo, connect, naps):  # noqa: F811
+def gate(fake, repo, connect, naps):
     return Gate(fake, repo, connect, naps)
-
-

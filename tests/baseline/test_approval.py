@@ -144,7 +144,7 @@ def test_without_the_label_nobody_is_blamed_for_setting_it():
     assert {condition.name for condition in judge(replace(GOOD, label_present=False)).unmet} == {"label-present"}
 
 
-# -- whatever the facts --------------------------------------------------------------------------------------------------
+# -- whatever the facts ----------
 
 people = st.builds(
     Person,
@@ -156,20 +156,36 @@ people = st.builds(
 times = st.sampled_from(["2026-03-02T09:00:00Z", "2026-03-02T11:00:00Z", "2026-03-02T12:00:00Z", "", "soon"])
 shas = st.sampled_from([HEAD, OLD, ""])
 reviews = st.builds(
-    Review, st.integers(1, 9), people, st.sampled_from(["APPROVED", "CHANGES_REQUESTED", "DISMISSED"]), shas,
-    st.sampled_from([REASON, "", "…"]), times,
-)  # fmt: skip
+    Review,
+    st.integers(1, 9),
+    people,
+    st.sampled_from(["APPROVED", "CHANGES_REQUESTED", "DISMISSED"]),
+    shas,
+    st.sampled_from([REASON, "", "…"]),
+    times,
+)
 any_facts = st.builds(
-    ApprovalFacts, st.just(7), people, shas, st.just("baseline-update"), st.booleans(),
-    st.none() | st.builds(Labeling, st.integers(1, 9), people, times), st.lists(reviews, max_size=4).map(tuple), times,
-)  # fmt: skip
+    ApprovalFacts,
+    st.just(7),
+    people,
+    shas,
+    st.just("baseline-update"),
+    st.booleans(),
+    st.none() | st.builds(Labeling, st.integers(1, 9), people, times),
+    st.lists(reviews, max_size=4).map(tuple),
+    times,
+)
 
 
 def person_ok(person, facts):
     return (
-        person.type == "User" and person.id > 0 and person.permission in ("admin", "maintain", "write")
-        and person.id != facts.author.id and person.login != facts.author.login and not person.login.endswith("[bot]")
-    )  # fmt: skip
+        person.type == "User"
+        and person.id > 0
+        and person.permission in ("admin", "maintain", "write")
+        and person.id != facts.author.id
+        and person.login != facts.author.login
+        and not person.login.endswith("[bot]")
+    )
 
 
 def in_time(at, facts):
@@ -181,7 +197,9 @@ def test_eligible_exactly_when_the_rules_written_down_once_more_hold(facts):
     answer = judge(facts)
     assert answer.eligible == (not answer.unmet)
     assert all(condition.sentence for condition in answer.conditions) and all(condition.cure for condition in answer.unmet)
-    label = facts.label_present and facts.labeling and person_ok(facts.labeling.actor, facts) and in_time(facts.labeling.at, facts)
+    label = (
+        facts.label_present and facts.labeling and person_ok(facts.labeling.actor, facts) and in_time(facts.labeling.at, facts)
+    )
     good = [r for r in facts.reviews if r.state == "APPROVED" and facts.head_sha and r.commit == facts.head_sha]
     good = [r for r in good if person_ok(r.reviewer, facts) and r.body == REASON and in_time(r.at, facts)]
     assert answer.eligible == bool(label and good)

@@ -96,7 +96,7 @@ def test_the_gates_own_runs_on_the_default_branch_are_accepted(candidate):
         (jobs(), "unfinished", "not succeeded"),
         # 4, 5: its place in history
         (replace(GOOD, on_default=False), "unusable", "not on the default branch"),
-        (replace(GOOD, before_base=False), "unusable", "not contained in the base"),
+        (replace(GOOD, before_base=False), "elsewhere", "not contained in the base"),
         # 6: what is inside
         (replace(GOOD, fault="damaged gzip data"), "unusable", "damaged gzip data"),
         (manifest(schema=2), "unusable", "schema"),

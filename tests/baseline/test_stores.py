@@ -34,7 +34,7 @@ def test_a_pull_request_finds_it_from_its_base_with_few_requests(fake, repo, gat
     pr = fake.open_pr(repo, "ann", {"a": "1"})
     fake.requests.clear()
     assert isinstance(gate.find(pr.base_sha), Found)
-    assert len(fake.requests) <= 7
+    assert len(fake.requests) <= 8
 
 
 def test_a_fork_pull_requests_read_only_token_is_enough(fake, repo, gate, connect):
@@ -47,7 +47,9 @@ def test_carrying_leaves_the_records_bytes_as_they_were(fake, gate):
     gate.publish()
     first = gate.find()
     run = gate.push()
-    gate.store(run).publish(first.data, "carried", head_sha=run.head_sha, run_id=run.id, job="gate", carried_from=first.artifact_id)
+    gate.store(run).publish(
+        first.data, "carried", head_sha=run.head_sha, run_id=run.id, job="gate", carried_from=first.artifact_id
+    )
     fake.finish(run)
     second = gate.find()
     assert second.data == first.data and second.state == "carried" and second.artifact_id != first.artifact_id
@@ -75,7 +77,7 @@ def test_artifact_name_and_workflow_can_be_set(fake, repo, gate):
     assert isinstance(found, Found) and len(found.refused) == 1
 
 
-# -- which one -----------------------------------------------------------------------------------------------------------------
+# -- which one ----------
 
 
 def test_the_newest_that_the_base_contains_is_taken(fake, repo, gate):
@@ -130,7 +132,7 @@ def test_a_runs_own_artifact_of_an_earlier_attempt_is_left_out(gate):
     assert gate.store().find(run.head_sha, own_run_id=run.id).record.rankings["q1"].docs[0] == "one"
 
 
-# -- what is refused -----------------------------------------------------------------------------------------------------------
+# -- what is refused ----------
 
 
 @pytest.fixture
@@ -221,8 +223,15 @@ def test_bytes_with_a_wrong_digest(fake, repo, gate):
     assert "digest" in found.refused[0] and "which is newer, was passed over" in found.notes[0]
 
 
-LIES = {"schema": 9, "gate": "other", "repository_id": 5, "head_sha": "f" * 40, "record_digest": "sha256:0", "snapshot_digest": "x",
-        "state": "approved"}  # fmt: skip
+LIES = {
+    "schema": 9,
+    "gate": "other",
+    "repository_id": 5,
+    "head_sha": "f" * 40,
+    "record_digest": "sha256:0",
+    "snapshot_digest": "x",
+    "state": "approved",
+}
 
 
 @pytest.mark.parametrize("what", LIES)
@@ -252,7 +261,9 @@ def broken_zips(gate, run):
         "no record": zipped(manifest_json=manifest),
         "no manifest": zipped(record_json_gz=record),
         "manifest is no JSON": zipped(manifest_json=b"{", record_json_gz=record),
-        "manifest with wrong types": zipped(manifest_json=manifest.replace(b'"schema": 1', b'"schema": true'), record_json_gz=record),
+        "manifest with wrong types": zipped(
+            manifest_json=manifest.replace(b'"schema": 1', b'"schema": true'), record_json_gz=record
+        ),
         "manifest too long": zipped(manifest_json=b" " * 70_000 + manifest, record_json_gz=record),
         "record edited": zipped(manifest_json=manifest, record_json_gz=edited),
         "record cut": zipped(manifest_json=manifest, record_json_gz=record[:-9]),
@@ -261,8 +272,23 @@ def broken_zips(gate, run):
     }
 
 
-@pytest.mark.parametrize("what", ["not a zip", "cut", "empty", "no record", "no manifest", "manifest is no JSON", "manifest too long",
-                                  "manifest with wrong types", "record edited", "record cut", "zip bomb", "gzip bomb"])  # fmt: skip
+@pytest.mark.parametrize(
+    "what",
+    [
+        "not a zip",
+        "cut",
+        "empty",
+        "no record",
+        "no manifest",
+        "manifest is no JSON",
+        "manifest too long",
+        "manifest with wrong types",
+        "record edited",
+        "record cut",
+        "zip bomb",
+        "gzip bomb",
+    ],
+)
 def test_bytes_that_nobody_honest_stored(fake, repo, gate, planted, what):
     run = fake.run(repo)
     assert planted(run, broken_zips(gate, run)[what])
@@ -281,7 +307,7 @@ def test_a_record_of_a_future_schema_names_the_cure(fake, repo, gate):
     assert "newer than this gate knows" in gate.find().refused[0]
 
 
-# -- none ------------------------------------------------------------------------------------------------------------------------
+# -- none ----------
 
 
 def test_never_published(gate):
@@ -315,12 +341,24 @@ def test_expired_is_not_never(fake, gate):
     assert error.exit_code == 3 and "has expired" in error.text() and "What to do" in error.text()
 
 
-def test_only_unusable_ones(fake, repo, gate):
+def test_only_newer_ones_than_the_base(fake, repo, gate):
     root = repo.tip
     gate.publish()
     found = gate.find(root)
-    assert found.kind == "unacceptable" and "update the branch" in found.cure
+    assert found.kind == "elsewhere" and "update the branch" in found.cure
     assert "not contained in the base" in found.error().text()
+
+
+def test_a_tag_called_main_is_no_trace_of_a_baseline(fake, repo, gate):
+    side = fake.commit(repo, {"evil": "1"}, "side").sha
+    gate.plant(fake.run(repo, path=".github/workflows/evil.yml", head_branch="main", head_sha=side))
+    assert gate.find().kind == "never"
+
+
+def test_only_unusable_ones(fake, repo, gate):
+    gate.plant(fake.run(repo), b"damaged")
+    found = gate.find()
+    assert found.kind == "unacceptable" and "workflow_dispatch" in found.cure
 
 
 def test_an_artifact_that_expires_while_we_look(fake, gate):
@@ -358,7 +396,7 @@ def test_a_search_that_had_to_stop_does_not_claim_that_there_never_was_one(fake,
     assert found.kind == "unacceptable" and "25 of 31" in found.refused[0]
 
 
-# -- age ---------------------------------------------------------------------------------------------------------------------------
+# -- age ----------
 
 
 @pytest.mark.parametrize(("days", "warned"), [(1, False), (75, False), (77, True), (89, True)])
@@ -380,7 +418,7 @@ def test_carrying_renews_the_lifetime_but_not_the_age(fake, gate):
     assert info.expires_in_days == pytest.approx(90, abs=0.01) and info.age_days == pytest.approx(80, abs=0.01)
 
 
-# -- publishing ----------------------------------------------------------------------------------------------------------------------
+# -- publishing ----------
 
 
 def test_a_record_of_another_gate_or_with_another_provenance_is_not_published(gate):
@@ -412,5 +450,7 @@ def test_publishing_again_in_a_second_attempt_replaces_the_first(fake, gate):
     fake.rerun(run)
     gate.publish(gate.record("two"), run=run)
     assert gate.find().record.rankings["q1"].docs[0] == "two"
-    assert replace(gate.find().info, age_days=0).digest == gate.record("two", created=gate.find().record.created,
-                                                                       commit=gate.find().record.commit).digest  # fmt: skip
+    assert (
+        replace(gate.find().info, age_days=0).digest
+        == gate.record("two", created=gate.find().record.created, commit=gate.find().record.commit).digest
+    )

@@ -33,7 +33,7 @@ def only(repository, name=NAME):
     return found
 
 
-# -- uploading -----------------------------------------------------------------------------------------------------------
+# -- uploading ----------
 
 
 def test_what_is_uploaded_can_be_downloaded(fake, repo, run, repository, service):
@@ -193,14 +193,16 @@ class Reply:
 def test_servers_with_the_other_spelling_are_understood():
     claims = base64.urlsafe_b64encode(b'{"scp":"Actions.Results:1:1"}').decode()
     double = CamelService()
-    service = ArtifactService({"ACTIONS_RESULTS_URL": "http://results:1/", "ACTIONS_RUNTIME_TOKEN": f"h.{claims}.s"}, session=double)
+    service = ArtifactService(
+        {"ACTIONS_RESULTS_URL": "http://results:1/", "ACTIONS_RUNTIME_TOKEN": f"h.{claims}.s"}, session=double
+    )
     assert service.upload(NAME, DATA).id == 12 and double.blob == DATA
     (_, created), (_, finalized) = double.calls
     assert created == {"workflow_run_backend_id": "1", "workflow_job_run_backend_id": "1", "name": NAME, "version": 4}
     assert (finalized["size"], finalized["hash"]) == (str(len(DATA)), "sha256:" + hashlib.sha256(DATA).hexdigest())
 
 
-# -- listing and downloading -----------------------------------------------------------------------------------------------
+# -- listing and downloading ----------
 
 
 def test_the_list_holds_only_that_name_newest_first_beyond_one_page(fake, repo, repository):

@@ -77,7 +77,7 @@ def test_the_own_comment_is_found_behind_any_number_of_others(fake, pr, upsert, 
     assert len(pr.comments) == noise + 31
 
 
-# -- who may be edited ---------------------------------------------------------------------------------------------------
+# -- who may be edited ----------
 
 
 @pytest.mark.parametrize("who", ["stranger", "maria", "quoter[bot]"])
@@ -118,7 +118,7 @@ def test_without_graphql_an_app_finds_its_older_comment_through_its_new_one(fake
     assert bodies(pr) == ["two"]
 
 
-# -- late and parallel runs ------------------------------------------------------------------------------------------------
+# -- late and parallel runs ----------
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_comment_that_was_lost_on_its_way_is_written_again(fake, pr, upsert, n
     assert len(pr.comments) == 1 and naps == [2]
 
 
-# -- nothing here changes a verdict --------------------------------------------------------------------------------------------
+# -- nothing here changes a verdict ----------
 
 
 def test_a_read_only_token_is_forbidden(fake, upsert):
@@ -219,7 +219,9 @@ def test_a_body_that_is_too_long_is_told(upsert):
     assert upsert("x" * 70_000).status == "too-long"
 
 
-@pytest.mark.parametrize("fault", [{"status": 500}, {"drop": True}, {"status": 401}, {"status": 422}, {"status": 200, "body": "[1]"}])
+@pytest.mark.parametrize(
+    "fault", [{"status": 500}, {"drop": True}, {"status": 401}, {"status": 422}, {"status": 200, "body": "[1]"}]
+)
 def test_whatever_else_happens_is_a_failure_that_is_returned_not_raised(fake, upsert, fault):
     fake.fail_next("GET", "/comments", times=5, **fault)
     result = upsert()

@@ -104,7 +104,9 @@ def test_a_fork_is_told_by_its_id_and_a_deleted_one_is_a_fork_too(source, fork, 
 
 
 def test_a_runner_that_sets_few_variables_is_understood():
-    sparse = {key: value for key, value in ENV.items() if key not in ("GITHUB_REPOSITORY_ID", "GITHUB_WORKFLOW_REF", "GITHUB_JOB")}
+    sparse = {
+        key: value for key, value in ENV.items() if key not in ("GITHUB_REPOSITORY_ID", "GITHUB_WORKFLOW_REF", "GITHUB_JOB")
+    }
     found = read_context(sparse | {"GITHUB_RETENTION_DAYS": "0"}, lambda path: json.dumps(PAYLOAD).encode())
     assert (found.workflow_path, found.retention_days, found.triggering_actor, found.repository_id) == ("", 0, "ann", 1)
 
@@ -127,7 +129,10 @@ def test_the_workflow_file_is_taken_out_of_its_reference():
 
 @pytest.mark.parametrize(
     ("api", "graphql"),
-    [("https://api.github.com", "https://api.github.com/graphql"), ("https://ghe.acme.com/api/v3", "https://ghe.acme.com/api/graphql")],
+    [
+        ("https://api.github.com", "https://api.github.com/graphql"),
+        ("https://ghe.acme.com/api/v3", "https://ghe.acme.com/api/graphql"),
+    ],
 )
 def test_the_graphql_address_follows_from_the_api_address(api, graphql):
     assert context(GITHUB_API_URL=api).graphql_url == graphql
@@ -164,11 +169,13 @@ def test_a_pull_request_payload_without_number_or_commits_is_refused():
     assert len(caught.value.problems) == 3
 
 
-# -- payloads as GitHub writes them ----------------------------------------------------------------------------------------
+# -- payloads as GitHub writes them ----------
 
 
 def real(fake, run, payload, **env):
-    return read_context(fake.job_env(run, fake.url) | {"GITHUB_EVENT_PATH": "e", **env}, lambda path: json.dumps(payload).encode())
+    return read_context(
+        fake.job_env(run, fake.url) | {"GITHUB_EVENT_PATH": "e", **env}, lambda path: json.dumps(payload).encode()
+    )
 
 
 def test_a_real_pull_request_from_a_fork(fake, repo):

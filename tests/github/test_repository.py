@@ -51,7 +51,7 @@ def test_a_path_that_leaves_the_repository_is_never_asked_for(fake, repository, 
     assert not fake.requests
 
 
-# -- people ----------------------------------------------------------------------------------------------------------------
+# -- people ----------
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_login_that_passed_to_another_account_has_no_permission(fake, reposito
     assert repository.permission("maria", number + 1) == ""
 
 
-# -- history -----------------------------------------------------------------------------------------------------------------
+# -- history ----------
 
 
 def test_ancestors(fake, repo, repository):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import http.server
+import subprocess
+import sys
 import threading
 import traceback
 
@@ -181,7 +183,7 @@ def test_an_endless_answer_is_cut_off(fake, repo, connect, naps):
     assert not naps
 
 
-# -- the token ---------------------------------------------------------------------------------------------------------
+# -- the token ----------
 
 
 def test_the_token_is_in_no_repr_error_or_traceback(fake, repo):
@@ -262,3 +264,9 @@ def test_an_address_of_another_host_is_never_asked(connect, elsewhere):
 def test_an_api_address_that_is_none_is_refused(url):
     with pytest.raises(InvalidInput, match="GITHUB_API_URL"):
         Transport(url, "t")
+
+
+def test_importing_the_client_does_not_import_requests():
+    modules = "gate.github.transport, gate.github.comments, gate.github.artifact_upload"
+    code = f"import sys, {modules}; sys.exit('requests' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.figures import fmt_delta, fmt_pair, fmt_size, fmt_value, plural
 from gate.policy import Policy, Protected
 from gate.reports.headline import headline
-from gate.reports.words import fmt_delta, fmt_pair, fmt_size, fmt_value, marked, plain, plural
+from gate.reports.words import marked, plain
 from tests.reports import build
 from tests.reports.build import q
 
@@ -66,7 +67,7 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
 
 def test_a_floor_alone_is_told_with_what_the_rankings_did():
     text = sentence(build.make([q(f"a{i}", 2, 2) for i in range(20)], Policy(floors={"recall@5": 1.0, "ndcg@10": 0.9})))
-    assert text == "ndcg@10 is 0.63093, below its floor 0.9; nDCG@10 did not move."
+    assert text == "nDCG@10 is 0.631, below its floor 0.9; nDCG@10 did not move."
 
 
 def test_one_lost_query_is_singular():
@@ -97,4 +98,4 @@ def test_an_approval_is_told_with_name_and_reason():
 def test_a_failed_floor_without_any_baseline_is_told():
     report = build.first_adoption([q(f"a{i}", 2, 2) for i in range(20)], Policy(floors={"ndcg@10": 0.9}))
     assert report.verdict == "fail"
-    assert sentence(report) == "ndcg@10 is 0.63093, below its floor 0.9."
+    assert sentence(report) == "nDCG@10 is 0.631, below its floor 0.9."
