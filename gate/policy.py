@@ -88,8 +88,8 @@ def decide(checks: Sequence[Check], policy: Policy) -> Decision:
 
 
 def accept(decision: Decision, approver: str) -> Decision:
-    """The decision after a valid approval: a fail of approvable checks becomes ``accepted``; anything else stays as it is."""
-    if decision.verdict != "fail" or not all(check.approvable for check in decision.failed()):
+    """The decision after a valid approval: what would be red becomes ``accepted`` when all failed checks are approvable."""
+    if decision.exit_code == errors.EXIT_PASS or not all(check.approvable for check in decision.failed()):
         return decision
     approved = Check("approval", "pass", f"The change of the baseline is approved by {approver}; the failed checks are accepted.")
     return Decision("accepted", (*decision.checks, approved), decision.inconclusive)

@@ -15,7 +15,7 @@ from gate.github.repository import Repository
 STATUSES = ("created", "updated", "unchanged", "skipped-newer", "forbidden", "locked", "disabled", "too-long", "failed")
 # What a job's own token is called; on GitHub Enterprise Server the id differs, the name does not.
 JOB_IDENTITY = ("github-actions[bot]", "Bot")
-_MARKER = re.compile(r"<!-- retrieval-gate:v1 gate=(\S+) head=([0-9a-f]*) run=(\d{1,19}) attempt=(\d{1,9}) -->\Z")
+_MARKER = re.compile(r"<!-- retrieval-gate:v1 gate=(\S+) head=([0-9a-f]*|none) run=(\d{1,19}|none) attempt=(\d{1,9}) -->\Z")
 _LOCKED = re.compile(r"\blocked\b", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ def split_marker(body: str) -> tuple[str, Marker | None]:
     match = _MARKER.match(last.strip())
     if match is None:
         return body.replace("\r\n", "\n").rstrip(), None
-    return text.rstrip(), Marker(match[1], match[2], int(match[3]), int(match[4]))
+    return text.rstrip(), Marker(match[1], match[2].replace("none", ""), int(match[3].replace("none", "0")), int(match[4]))
 
 
 def upsert_comment(

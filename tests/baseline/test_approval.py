@@ -141,7 +141,13 @@ def test_a_dismissed_review_of_a_deleted_account_has_a_name_in_the_sentence():
 
 
 def test_without_the_label_nobody_is_blamed_for_setting_it():
-    assert {condition.name for condition in judge(replace(GOOD, label_present=False)).unmet} == {"label-present"}
+    for labeling in (LABELING, replace(LABELING, actor=AUTHOR), None):
+        answer = judge(replace(GOOD, label_present=False, labeling=labeling))
+        assert [condition.name for condition in answer.unmet] == ["label-present"]
+
+
+def test_an_open_pull_request_is_not_asked_about_its_merge():
+    assert not any("merge" in condition.name for condition in judge(GOOD).conditions)
 
 
 # -- whatever the facts ----------

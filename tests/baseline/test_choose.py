@@ -124,8 +124,16 @@ def test_everything_else_is_refused_with_its_reason(candidate, kind, words):
 
 @pytest.mark.parametrize("wanted", [{"repository_id": 0}, {"default_branch": ""}, {"workflow": ""}, {"names": ()}])
 def test_an_expectation_that_is_unknown_refuses_all(wanted):
-    candidate = replace(GOOD, origin=replace(ORIGIN, head_branch=wanted.get("default_branch", "main")))
-    assert refusal(candidate, replace(WANTED, **wanted), complete=True) is not None
+    asked = replace(WANTED, **wanted)
+    number, branch = asked.repository_id, asked.default_branch
+    candidate = replace(
+        GOOD,
+        origin=replace(ORIGIN, head_branch=branch, repository_id=number, head_repository_id=number),
+        run=replace(RUN, head_branch=branch, path=asked.workflow, repository_id=number, head_repository_id=number),
+        manifest=replace(MANIFEST, repository_id=number),
+        record=replace(RECORD, repository_id=number),
+    )
+    assert refusal(candidate, asked, complete=True) is not None
 
 
 def test_what_is_not_known_yet_does_not_refuse_before_the_end():

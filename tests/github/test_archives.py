@@ -118,6 +118,19 @@ def test_each_file_and_all_together_have_a_cap():
     assert read_zip(data, ("a", "b"), Caps(total=30_000))
 
 
+def test_a_directory_hidden_behind_a_comment_or_in_zip64_is_refused():
+    """zipfile would look for the central directory there, past our look at its size."""
+    whole = zipped(*((f"f{number}", b"") for number in range(3000)))
+    comment = whole[:-2] + struct.pack("<H", 22) + b"PK\x05\x06" + b"\0" * 18
+    with pytest.raises(BadArchive):
+        read_zip(comment, ("f0",))
+    with pytest.raises(BadArchive, match="behind its end"):
+        read_zip(whole[:-2] + struct.pack("<H", 1) + b"x", ("f0",))
+    small = make_zip(FILES)
+    with pytest.raises(BadArchive, match="zip64"):
+        read_zip(small[:-22] + b"PK\x06\x07" + b"\0" * 16 + small[-22:], NAMES)
+
+
 @pytest.mark.parametrize(
     "damage", [lambda d: b"", lambda d: d[:-5], lambda d: d[:40], lambda d: d + b"x", lambda d: b"PK" + b"x" * 60]
 )

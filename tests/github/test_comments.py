@@ -232,5 +232,7 @@ def test_whatever_else_happens_is_a_failure_that_is_returned_not_raised(fake, up
 def test_markers_survive_what_github_does_to_line_ends():
     marker = Marker("default", HEAD, 100, 1)
     assert split_marker(f"a\r\nb\r\n\r\n{marker}\r\n") == ("a\nb", marker)
+    unknown = "<!-- retrieval-gate:v1 gate=default head=none run=none attempt=1 -->"
+    assert split_marker(f"a\n{unknown}") == ("a", Marker("default", "", 0, 1))
     assert split_marker("no marker\n") == ("no marker", None)
     assert split_marker(f"{marker}") == ("", marker)

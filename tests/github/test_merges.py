@@ -97,6 +97,15 @@ def test_a_commit_below_the_merge_that_no_pull_request_explains_is_named(fake, r
     assert numbers(found) == [pr.number] and found.unexplained == (direct,)
 
 
+def test_a_commit_that_borrows_the_number_of_a_pull_request_in_the_same_push_is_not_explained_by_it(fake, repo, find):
+    before = repo.tip
+    first, second = open_pr(fake, repo, "a"), open_pr(fake, repo, "b")
+    fake.merge(first, "maria")
+    direct = fake.commit(repo, {"c": "1"}, message=f"More (#{first.number})", by="maria").sha
+    found = find(fake.merge(second, "maria"), before)
+    assert numbers(found) == [first.number, second.number] and found.unexplained == (direct,)
+
+
 def test_a_merge_into_another_branch_does_not_count(fake, repo, find):
     fake.commit(repo, {"x": "1"}, "release")
     pr = open_pr(fake, repo, "a", base="release")

@@ -1,0 +1,125 @@
+"""From a Report to everything the outside sees: files, summary, annotations, outputs, artifact, comment. Decides nothing.
+
+The report is written first and the exit code comes last: the comment exists exactly when the gate fails.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gate.errors import GateError, InvalidInput
+from gate.github import commands
+from gate.github.comments import CommentResult, upsert_comment
+from gate.github.event import Context
+from gate.github.repository import Repository
+from gate.reports.annotations import annotations
+from gate.reports.comment import render_comment
+from gate.reports.files import write_reports
+from gate.reports.report import Report
+from gate.reports.summary import render_summary
+from gate.reports.text import render_text
+
+# Uploads the files of a folder under a name and says where they are.
+Upload = Callable[[str, Mapping[str, bytes]], str]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Where things go. ``files``: GITHUB_OUTPUT and GITHUB_STEP_SUMMARY by name; ``repository``: None when there is no API to talk to."""
+
+    context: Context
+    workspace: Path
+    report_dir: str
+    files: Mapping[str, str]
+    repository: Repository | None
+    upload: Upload | None
+
+
+def report_folder(workspace: Path, report_dir: str) -> Path:
+    """The folder for the reports. A pull request may not make it lead out of the workspace, by a link for instance."""
+    folder = workspace / report_dir
+    if not folder.resolve().is_relative_to(workspace.resolve()) or folder.resolve() == workspace.resolve():
+        raise InvalidInput(f"input `report-dir`: {report_dir!r} is no folder of its own inside the repository")
+    return folder
+
+
+def deliver(report: Report, outside: Outside, *, run: bytes | None = None, comment: str = "always", golden: str = "",
+            baseline_updated: str = "no") -> int:
+    """Hand everything over; returns the exit code of the step. What cannot be delivered is said and changes no verdict."""
+    lines = commands.neutralise(render_text(report))
+    print(lines)
+    for item in annotations(report, golden):
+        print(commands.annotation(item.level, item.message, title=item.title, file=item.file, line=item.line))
+    folder = _attempt("the reports", lambda: _files(report, outside, run))
+    url = _attempt("the report artifact", lambda: _artifact(report, outside, folder)) if folder else None
+    _attempt("the job summary", lambda: commands.append_summary(outside.files.get("GITHUB_STEP_SUMMARY"), render_summary(report)))
+    result = _comment(report, outside, comment)
+    if result.detail:
+        print(commands.annotation("notice", f"{result.detail} The report is in the job summary.", title="No comment"))
+    values = outputs(report, result, outside.report_dir if folder else "", baseline_updated)
+    _attempt("the outputs", lambda: commands.set_outputs(outside.files.get("GITHUB_OUTPUT"), values))
+    if url:
+        print(f"Report artifact: {url}")
+    return report.exit_code
+
+
+def outputs(report: Report, comment: CommentResult, report_path: str, baseline_updated: str) -> dict[str, str]:
+    """The action's outputs as plain strings; empty where there is nothing to say."""
+    main = report.comparison.main if report.comparison else None
+    info = report.baseline_info
+    return {"verdict": report.verdict, "exit-code": str(report.exit_code), "delta": repr(main.delta) if main else "",
+            "ci": f"{main.ci.lo!r} {main.ci.hi!r}" if main and main.ci else "",
+            "lost": str(len(report.comparison.lost)) if report.comparison else "",
+            "gained": str(len(report.comparison.gained)) if report.comparison else "", "report-path": report_path,
+            "comment-url": comment.url, "comment-status": comment.status, "baseline-sha": info.commit if info else "",
+            "baseline-age-days": str(int(info.age_days)) if info and info.age_days is not None else "",
+            "baseline-updated": baseline_updated}
+
+
+def _attempt(what: str, action: Callable[[], object]) -> object:
+    try:
+        return action()
+    except (GateError, OSError) as error:
+        print(commands.annotation("warning", f"{what} could not be written: {error}", title="Retrieval Gate"))
+        return None
+
+
+def _files(report: Report, outside: Outside, run: bytes | None) -> Path:
+    folder = report_folder(outside.workspace, outside.report_dir)
+    write_reports(report, folder, run)
+    owner = outside.workspace.stat()
+    if os.geteuid() == 0:
+        # The container is root and the runner is not: root's files would break the clean-up of a self-hosted runner.
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    return folder
+
+
+def _artifact(report: Report, outside: Outside, folder: object) -> str:
+    if outside.upload is None or not isinstance(folder, Path):
+        return ""
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink()}
+    return outside.upload(f"retrieval-gate-report-{report.gate}", files)
+
+
+def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
+    context, pull = outside.context, outside.context.pull_request
+    if pull is None or outside.repository is None or wish == "never":
+        return CommentResult("not-asked")
+    quiet = report.verdict in ("pass", "no-baseline") and (report.comparison is None or report.comparison.identical)
+    if wish == "on-change" and quiet:
+        return CommentResult("not-asked")
+    return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
+                          context.attempt, graphql_url=context.graphql_url)
+
+
+def show_printed(text: str) -> None:
+    """What the retriever wrote, folded away, and inert whatever it is."""
+    if text.strip():
+        with commands.group("Output of the retriever"), commands.stop_commands():
+            print(commands.neutralise(text, prefix="| "))
+        sys.stdout.flush()

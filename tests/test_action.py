@@ -1,0 +1,346 @@
+"""The action on every event of a repository's life, over real HTTP against the fake GitHub, in this process."""
+
+import pytest
+
+from gate.baseline.manifest import unpack_artifact
+from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.story import CONFIG, N, Story, golden, lines, run
+
+HARM = {"run.jsonl": run(lost=30)}
+
+
+@pytest.fixture
+def fake():
+    with FakeGitHub() as server:
+        yield server
+        server.assert_clean()
+
+
+@pytest.fixture
+def story(fake, tmp_path, capsys):
+    return Story(fake, tmp_path, capsys)
+
+
+@pytest.fixture
+def started(story):
+    """A story whose main has its baseline."""
+    assert story.on_push().code == 0
+    return story
+
+
+def newest(story):
+    """(manifest, record) of the newest baseline artifact."""
+    manifest, record, _ = unpack_artifact(story.baselines()[0].data, "newest")
+    return manifest, record
+
+
+def test_the_first_run_on_main_makes_the_baseline_and_says_so(story):
+    outcome = story.on_push()
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "no-baseline", "bootstrap")
+    assert "This run is the baseline from now on" in outcome.summary
+    manifest, record = newest(story)
+    assert manifest.state == "bootstrap" and record.commit == story.repo.tip and len(record.rankings) == N
+
+
+def test_a_harmful_pull_request_is_red_and_its_one_comment_names_the_lost_queries(started):
+    pr = started.pull(HARM)
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict, outcome.outputs["lost"]) == (1, "fail", "30")
+    assert outcome.outputs["comment-status"] == "created"
+    (comment,) = started.comments(pr)
+    assert "30 queries lost their document" in comment and "`q0`" in comment and comment.startswith("## ❌")
+    assert comment.rstrip().endswith("-->") and f"head={pr.head_sha}" in comment
+    assert float(outcome.outputs["delta"]) == pytest.approx(-0.1)
+    assert [flip["id"] for flip in outcome.report["flips"]["lost"]][:2] == ["q0", "q1"]
+
+
+def test_pushing_again_edits_the_same_comment_also_when_it_turns_green(started):
+    pr = started.pull(HARM)
+    started.on_pull(pr, "opened")
+    started.fake.push(pr, {"run.jsonl": run(lost=20)})
+    assert started.on_pull(pr).outputs["comment-status"] == "updated"
+    assert "20 queries lost" in started.comments(pr)[0]
+    started.fake.push(pr, {"run.jsonl": run()})
+    assert started.on_pull(pr).code == 0
+    (comment,) = started.comments(pr)
+    assert comment.startswith("## ✅")
+
+
+def test_a_harmless_pull_request_passes_and_writes_no_baseline(started):
+    before = len(started.baselines())
+    outcome = started.on_pull(started.pull({"run.jsonl": run(noise="z")}), "opened")
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "pass", "no")
+    assert len(started.baselines()) == before
+
+
+def test_merged_without_a_label_the_baseline_is_carried_byte_for_byte_and_main_is_red(started):
+    old = newest(started)[1]
+    outcome = started.merged(started.pull(HARM))
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (1, "fail", "carried")
+    manifest, record = newest(started)
+    assert manifest.state == "carried" and record.digest == old.digest and record.commit == old.commit
+    # The next pull request is still compared with what was approved.
+    assert started.on_pull(started.pull({"README.md": "x"}), "opened").outputs["lost"] == "30"
+
+
+@pytest.mark.parametrize("spoil, words", [
+    (lambda s, pr: s.fake.label(pr, "baseline-update", by="ada") and s.fake.approve(pr, "maria", body="worth it"), "the author of this pull request"),
+    (lambda s, pr: s.fake.label(pr, "baseline-update", by="maria"), "nobody has approved"),
+    (lambda s, pr: s.approve(pr, why=""), "does not say why"),
+    (lambda s, pr: s.approve(pr, by="tria"), "who set the label"),
+    (lambda s, pr: s.approve(pr, by="eve"), "who set the label"),
+    (lambda s, pr: s.approve(pr, by="maria") or s.fake.unlabel(pr, "baseline-update", by="ada"), "is not set")])
+def test_an_approval_with_something_missing_is_not_accepted_and_the_comment_says_what(started, spoil, words):
+    pr = started.pull(HARM)
+    spoil(started, pr)
+    outcome = started.on_pull(pr, "labeled", label="baseline-update", sender="maria")
+    assert (outcome.code, outcome.verdict) == (1, "fail")
+    assert words in started.comments(pr)[0]
+
+
+def test_an_approval_of_an_older_head_is_stale(started):
+    pr = started.pull(HARM)
+    started.approve(pr)
+    started.fake.push(pr, {"run.jsonl": run(lost=40)})
+    outcome = started.on_pull(pr)
+    assert outcome.code == 1 and "stale" in started.comments(pr)[0]
+
+
+def test_a_proper_approval_turns_the_check_green_with_name_and_reason_and_moves_the_baseline_after_the_merge(started):
+    pr = started.pull(HARM)
+    assert started.on_pull(pr, "opened").code == 1
+    started.approve(pr)
+    outcome = started.on_pull(pr, "labeled", label="baseline-update", sender="maria")
+    assert (outcome.code, outcome.verdict) == (0, "accepted")
+    (comment,) = started.comments(pr)
+    assert "maria" in comment and "The new chunker is worth it" in comment
+    old = newest(started)[1]
+    merged = started.merged(pr)
+    assert (merged.code, merged.outputs["baseline-updated"]) == (0, "approved")
+    manifest, record = newest(started)
+    assert manifest.state == "approved" and record.parent == old.digest and record.commit == started.repo.tip
+    why = record.provenance
+    assert (why.approver, why.pull_request, why.reason) == ("maria", pr.number, "The new chunker is worth it.")
+    assert why.review_id and why.label_event_id
+    # The next pull request is compared with the new baseline.
+    after = started.on_pull(started.pull({"README.md": "x"}), "opened")
+    assert (after.code, after.verdict, after.outputs["lost"]) == (0, "pass", "0")
+    assert after.outputs["baseline-sha"] == started.repo.tip
+
+
+@pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
+def test_the_approval_is_found_whatever_the_merge_method(started, method):
+    pr = started.pull(HARM)
+    started.approve(pr)
+    started.fake.association_lag = 0
+    assert started.merged(pr, method=method).outputs["baseline-updated"] == "approved"
+
+
+def test_a_label_set_after_the_merge_moves_nothing(started):
+    pr = started.pull(HARM)
+    before = started.merge(pr)
+    started.approve(pr)
+    assert started.on_push(before=before).outputs["baseline-updated"] == "carried"
+
+
+def test_a_direct_push_moves_nothing_and_says_why(started):
+    before = started.repo.tip
+    started.fake.commit(started.repo, HARM, by="maria")
+    outcome = started.on_push(before=before)
+    assert (outcome.code, outcome.outputs["baseline-updated"]) == (1, "carried")
+    assert "merged no pull request" in outcome.summary
+
+
+def test_a_gain_moves_nothing_until_it_is_locked_in(story):
+    story.fake.commit(story.repo, HARM)
+    story.on_push()
+    outcome = story.merged(story.pull({"run.jsonl": run()}))
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "pass", "carried")
+    gain = story.pull({"README.md": "lock it in"})
+    story.approve(gain, why="Locks in the gain of the new index.")
+    assert story.merged(gain).outputs["baseline-updated"] == "approved"
+    assert newest(story)[1].metrics["hit@5"] == 1.0
+
+
+def test_a_schedule_carries_the_baseline_and_so_renews_its_expiry(started):
+    started.fake.clock.advance(days=60)
+    outcome = started.on_schedule()
+    assert outcome.outputs["baseline-updated"] == "carried"
+    started.fake.clock.advance(days=60)
+    assert started.on_pull(started.pull(HARM), "opened").code == 1
+
+
+def test_an_expired_baseline_is_exit_3_on_a_pull_request_and_on_main_until_a_person_with_rights_starts_it_by_hand(started):
+    started.fake.clock.advance(days=91)
+    pr = started.pull(HARM)
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict) == (3, "cannot-decide") and "expired" in started.comments(pr)[0]
+    assert started.on_push().code == 3
+    assert started.on_dispatch(by="tria").code == 3
+    again = started.on_dispatch(by="maria")
+    assert (again.code, again.outputs["baseline-updated"]) == (0, "bootstrap")
+    assert newest(started)[1].provenance.by == "maria"
+
+
+def test_a_pull_request_that_brings_the_gate_is_first_adoption_and_passes(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, {"README.md": "x"})
+    outcome = story.on_pull(story.pull({"retrieval-gate.yml": CONFIG, "golden.jsonl": golden(), "run.jsonl": run()}), "opened")
+    assert (outcome.code, outcome.verdict) == (0, "no-baseline")
+
+
+def test_a_missing_baseline_where_the_base_has_a_gate_is_exit_3_with_the_cure(story):
+    pr = story.pull(HARM)
+    outcome = story.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict) == (3, "cannot-decide")
+    assert "default branch" in story.comments(pr)[0]
+
+
+def test_a_baseline_uploaded_by_the_pull_request_itself_is_not_taken(started):
+    pr = started.pull(HARM)
+    forged = started.fake.run(started.repo, pr=pr)
+    started.fake.artifact(forged, "retrieval-gate-baseline-default", started.baselines()[0].data)
+    assert started.on_pull(pr, "opened").code == 1
+
+
+def test_loosening_the_policy_in_the_pull_request_does_not_help_it_and_is_shown(started):
+    pr = started.pull({**HARM, "retrieval-gate.yml": CONFIG + "policy:\n  tolerance: 0.9\n"})
+    outcome = started.on_pull(pr, "opened")
+    assert outcome.code == 1
+    assert {c["name"] for c in outcome.report["checks"] if c["outcome"] == "fail"} >= {"drop", "change policy tolerance"}
+    assert "0.02" in started.comments(pr)[0] and "0.9" in started.comments(pr)[0]
+
+
+def test_renaming_the_approval_label_in_the_pull_request_does_not_help_it(started):
+    pr = started.pull({**HARM, "retrieval-gate.yml": CONFIG + "baseline:\n  label: typo\n"})
+    started.fake.label(pr, "typo", by="maria")
+    started.fake.approve(pr, "maria", body="Fixes a typo.")
+    assert started.on_pull(pr, "opened").code == 1
+
+
+def test_deleting_the_lost_queries_does_not_turn_the_check_green(started):
+    kept = "".join(golden().splitlines(keepends=True)[30:])
+    outcome = started.on_pull(started.pull({**HARM, "golden.jsonl": kept}), "opened")
+    assert outcome.code == 1 and len(outcome.report["excluded"]["removed"]) == 30
+
+
+def test_relabelling_needs_an_approval_and_is_compared_fairly_once_it_has_one(started):
+    relabelled = lines({"id": f"q{i}", "query": f"question number {i}", "relevant": ["x" if i < 30 else f"d{i}"],
+                        "tags": ["even" if i % 2 == 0 else "odd"]} for i in range(N))
+    pr = started.pull({"golden.jsonl": relabelled})
+    outcome = started.on_pull(pr, "opened")
+    assert outcome.code == 1 and len(outcome.report["excluded"]["relabelled"]) == 30
+    assert outcome.report["primary"]["delta"] == 0.0
+    started.approve(pr, why="The old labels were wrong.")
+    assert started.on_pull(pr).verdict == "accepted"
+
+
+def test_adding_queries_passes_without_an_approval(started):
+    more = golden(N + 10)
+    outcome = started.on_pull(started.pull({"golden.jsonl": more, "run.jsonl": run(n=N + 10)}), "opened")
+    assert outcome.code == 0 and len(outcome.report["excluded"]["added"]) == 10
+
+
+def test_a_fork_with_a_read_only_token_is_judged_and_the_report_goes_to_the_summary(started):
+    token = started.fake.token("ghs_fork_token_for_reading", read_only=True)
+    pr = started.pull(HARM, author="eve", fork=True)
+    outcome = started.on_pull(pr, "opened", token="ghs_fork_token_for_reading")
+    assert token and (outcome.code, outcome.verdict, outcome.outputs["comment-status"]) == (1, "fail", "forbidden")
+    assert "30 queries lost" in outcome.summary and not started.comments(pr)
+
+
+def test_an_unreadable_golden_set_is_exit_2_and_the_comment_lists_the_lines(started):
+    pr = started.pull({"golden.jsonl": "{broken\n" + golden() + "[]\n"})
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict) == (2, "invalid")
+    assert "golden.jsonl:1" in started.comments(pr)[0]
+
+
+def test_a_run_that_lacks_most_queries_is_a_regression_not_a_pass(started):
+    outcome = started.on_pull(started.pull({"run.jsonl": run(n=100)}), "opened")
+    assert outcome.code == 1 and len(outcome.report["excluded"]["missing"]) == 200
+
+
+def test_github_being_down_is_exit_3_and_never_a_pass(started):
+    pr = started.pull({"README.md": "x"})
+    started.fake.fail_next("GET", r"/actions/artifacts$", 502, times=20)
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict) == (3, "cannot-decide")
+    started.fake.faults.clear()
+
+
+def test_closing_does_nothing_and_an_unsupported_event_is_refused(started):
+    pr = started.pull(HARM)
+    started.fake.close(pr, by="ada")
+    assert started.on_pull(pr, "closed").code == 0 and not started.comments(pr)
+
+
+def test_the_reports_are_uploaded_as_an_artifact_and_belong_to_the_workspaces_owner(started):
+    outcome = started.on_pull(started.pull(HARM), "opened")
+    report = started.fake.artifacts_named("retrieval-gate-report-default")[0]
+    assert report.data[:2] == b"PK" and outcome.outputs["report-path"] == "retrieval-gate-report"
+
+
+def test_the_token_appears_nowhere(started, tmp_path):
+    outcome = started.on_pull(started.pull(HARM), "opened")
+    for text in (outcome.log, outcome.summary, str(outcome.report)):
+        assert started.fake.job_token not in text
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and started.fake.job_token.encode() in path.read_bytes()]
+
+
+def test_a_merge_queue_group_is_compared_and_nothing_is_written(started):
+    before = len(started.baselines())
+    outcome = started.on_group(started.fake.queue(started.pull(HARM)))
+    assert (outcome.code, outcome.verdict, outcome.outputs["comment-status"]) == (1, "fail", "not-asked")
+    assert len(started.baselines()) == before
+
+
+def test_two_pull_requests_in_one_queue_push_move_the_baseline_only_when_both_are_approved(started):
+    def land(approved):
+        first, second = started.pull({"a.txt": str(approved)}), started.pull({"run.jsonl": run(lost=30 + 10 * approved)})
+        for pr in (first, second)[2 - approved:]:
+            started.approve(pr)
+        before = started.repo.tip
+        started.fake.land(started.fake.queue(first, second))
+        return started.on_push(before=before).outputs["baseline-updated"]
+
+    assert land(1) == "carried" and land(2) == "approved"
+
+
+def test_an_unsupported_event_is_refused_with_the_reason(started):
+    pr = started.pull(HARM)
+    outcome = started.on_pull(pr, "opened", event_name="pull_request_target")
+    assert outcome.code == 2 and "not supported" in outcome.log
+
+
+def test_two_gates_in_one_repository_do_not_meet(started):
+    other = CONFIG.replace("golden:", "gate: other\ngolden:")
+    pr = started.pull({"other.yml": other, **HARM})
+    started.on_pull(pr, "opened")
+    outcome = started.on_pull(pr, config="other.yml")
+    assert outcome.verdict == "no-baseline" and len(started.comments(pr)) == 2
+
+
+def test_the_python_retriever_runs_in_a_child_without_secrets_and_its_output_is_inert(fake, tmp_path, capsys):
+    spy = """import os
+def retrieve(query, n):
+    print("::error::forged", [k for k in os.environ if "TOKEN" in k or k.startswith(("INPUT_", "ACTIONS_", "GITHUB_"))])
+    return ["d" + query.split()[-1]]
+"""
+    config = "golden: golden.jsonl\nretriever:\n  kind: python\n  function: spy:retrieve\n"
+    story = Story(fake, tmp_path, capsys, {"retrieval-gate.yml": config, "golden.jsonl": golden(20), "spy.py": spy, GATE_PATH: "x"})
+    outcome = story.on_push()
+    assert outcome.code == 0 and "| ::error::forged []" in outcome.log
+    assert not [line for line in outcome.log.splitlines() if line.lstrip().startswith("::error::forged")]
+
+
+def test_a_retriever_that_crashes_is_exit_3_and_what_it_answered_is_kept(started):
+    crash = "def retrieve(query, n):\n    if query.endswith(' 57'):\n        raise ValueError('boom')\n    return ['d' + query.split()[-1]]\n"
+    config = "golden: golden.jsonl\nretriever:\n  kind: python\n  function: crash:retrieve\n"
+    pr = started.pull({"retrieval-gate.yml": config, "crash.py": crash})
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.verdict) == (3, "cannot-decide")
+    assert "q57" in started.comments(pr)[0] and "boom" in started.comments(pr)[0]
+    from gate.runs import read_run
+
+    kept = read_run(started.workspace / "retrieval-gate-report" / "run.jsonl.gz")
+    assert len(kept.rankings) == N and kept.rankings["q57"].error and kept.rankings["q58"].docs == ["d58"]
