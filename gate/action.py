@@ -33,11 +33,12 @@ from gate.runs import run_lines
 from gate.settings import Settings, load_settings, parse_settings, policy_facts
 
 
-def main(environ: MutableMapping[str, str] | None = None, sleep: Callable[[float], None] = time.sleep) -> int:
+def main(environ: MutableMapping[str, str] | None = None, sleep: Callable[[float], None] = time.sleep,
+         clock: Callable[[], float] = time.time) -> int:
     """The step. Never lets an unforeseen error look like a pass."""
     environ = os.environ if environ is None else environ
     try:
-        return _run(environ, sleep)
+        return _run(environ, sleep, clock)
     except GateError as error:
         print(commands.annotation("error", error.text(), title="Retrieval Gate"))
         return error.exit_code
@@ -50,7 +51,7 @@ def main(environ: MutableMapping[str, str] | None = None, sleep: Callable[[float
         sys.stdout.flush()
 
 
-def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None]) -> int:
+def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None], clock: Callable[[], float]) -> int:
     inputs, context = read_inputs(environ), read_context(environ)
     service_environ = {name: environ[name] for name in ("ACTIONS_RESULTS_URL", "ACTIONS_RUNTIME_TOKEN") if name in environ}
     files = {name: environ.get(name, "") for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
@@ -63,17 +64,20 @@ def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None]) -> i
     if not inputs.token:
         raise GitHubError("input `token`: is empty", 0, "leave it out to take the job's token, or pass a secret that exists")
     repository = Repository(Transport(context.api_url, inputs.token, sleep=sleep), context.repository)
-    step = Step(inputs, _completed(context, repository), workspace, repository, service_environ, sleep)
+    step = Step(inputs, _completed(context, repository), workspace, repository, service_environ, sleep, clock)
     return step.run(choice.mode, files)
 
 
 def _completed(context: Context, repository: Repository) -> Context:
-    """The payloads of some events (and some runners) lack the repository's id or default branch."""
-    if context.repository_id and context.default_branch:
-        return context
-    known = repository.identity()
-    return replace(context, repository_id=context.repository_id or known.id,
-                   default_branch=context.default_branch or known.default_branch)
+    """The payloads of some events, and some runners, leave out what must be known of the repository and the workflow."""
+    if not context.repository_id or not context.default_branch:
+        known = repository.identity()
+        context = replace(context, repository_id=context.repository_id or known.id,
+                          default_branch=context.default_branch or known.default_branch)
+    if not context.workflow_path and context.run_id:
+        path = str(repository.run(context.run_id).get("path") or "")
+        context = replace(context, workflow_path=path.split("@")[0])
+    return context
 
 
 @dataclass
@@ -86,6 +90,7 @@ class Step:
     repository: Repository
     service_environ: Mapping[str, str]
     sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.time
     settings: Settings | None = None
     evaluated: Evaluated | None = None
     around: Circumstances = Circumstances()
@@ -229,7 +234,7 @@ class Step:
         context = self.context
         record = pipeline.make_record(settings, evaluated, report, provenance, parent=parent, repository=context.repository,
                                       repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
-                                      created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+                                      created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
         store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job)
         self.updated = provenance.kind
 
@@ -249,7 +254,7 @@ class Step:
         context = self.context
         return ArtifactStore(self.repository, rules.baseline, rules.gate, repository_id=context.repository_id,
                              default_branch=context.default_branch, workflow=context.workflow_path, server_url=context.server_url,
-                             service=self._service)
+                             service=self._service, clock=self.clock)
 
     def _service(self) -> ArtifactService:
         return ArtifactService(self.service_environ, sleep=self.sleep)

@@ -118,8 +118,8 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
 
 
 def show_printed(text: str) -> None:
-    """What the retriever wrote, folded away, and inert whatever it is."""
+    """What the retriever wrote, folded away. Its lines are already prefixed and clean; the stopped commands are the second lock."""
     if text.strip():
         with commands.group("Output of the retriever"), commands.stop_commands():
-            print(commands.neutralise(text, prefix="| "))
+            print(text)
         sys.stdout.flush()

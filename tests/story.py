@@ -128,7 +128,7 @@ class Story:
                    "GITHUB_STEP_SUMMARY": str(here / "summary"), "INPUT_CONFIG": "retrieval-gate.yml",
                    "INPUT_TOKEN": token or self.fake.job_token, "INPUT_REPORT-DIR": "retrieval-gate-report", **(more or {})}
         self.capsys.readouterr()
-        code = main(environ, sleep=lambda seconds: None)
+        code = main(environ, sleep=lambda seconds: None, clock=lambda: self.fake.clock.now.timestamp())
         log = self.capsys.readouterr().out
         self.fake.finish(gh, "success" if code == 0 else "failure")
         report = workspace / "retrieval-gate-report" / "report.json"

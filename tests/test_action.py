@@ -170,6 +170,13 @@ def test_a_schedule_carries_the_baseline_and_so_renews_its_expiry(started):
     assert started.on_pull(started.pull(HARM), "opened").code == 1
 
 
+def test_from_fourteen_days_before_its_expiry_every_report_warns(started):
+    started.fake.clock.advance(days=75)
+    assert "a run on the default branch renews it" not in started.on_pull(started.pull({"README.md": "x"}), "opened").summary
+    started.fake.clock.advance(days=2)
+    assert "the baseline expires in 13 days" in started.on_pull(started.pull({"README.md": "y"}), "opened").summary
+
+
 def test_an_expired_baseline_is_exit_3_on_a_pull_request_and_on_main_until_a_person_with_rights_starts_it_by_hand(started):
     started.fake.clock.advance(days=91)
     pr = started.pull(HARM)

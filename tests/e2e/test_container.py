@@ -5,9 +5,7 @@ users) and not about the gate.
 """
 
 import json
-import statistics
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -209,16 +207,3 @@ class TestImage:
         with capsys.disabled():
             print(f"\nimage: {size / 1e6:.0f} MB, of which the base is {base / 1e6:.0f} MB")
         assert size - base < 80e6
-
-    def test_help_starts_nearly_as_fast_as_bare_python(self, image, capsys):
-        def seconds(*words):
-            begin = time.perf_counter()
-            docker("run", "--rm", "--network", "none", *words)
-            return time.perf_counter() - begin
-
-        bare, help_ = ("--entrypoint", "/usr/local/bin/python", image, "-I", "-c", "pass"), (image, "--help")
-        pairs = [(seconds(*bare), seconds(*help_)) for _ in range(7)]
-        ratio = statistics.median(b / a for a, b in pairs)
-        with capsys.disabled():
-            print(f"\n--help takes {ratio:.2f} times the start of bare Python in the same image")
-        assert ratio < 2
