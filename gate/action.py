@@ -12,21 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from gate import pipeline
-from gate.baseline.approval import Eligibility, judge
-from gate.baseline.record import Provenance, pack
+from gate.baseline.approval import judge
+from gate.baseline.making import input_metadata
+from gate.baseline.publish import Publisher, approved, first_words, may_start_afresh, merged_approval
+from gate.baseline.record import Provenance
 from gate.baseline.stores import ArtifactStore, Found, Missing
+from gate.changes import policy_changes
 from gate.delivery import Outside, deliver, show_printed
-from gate.errors import EXIT_CANNOT_DECIDE, GateError, GitHubError
+from gate.errors import EXIT_CANNOT_DECIDE, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
 from gate.github.artifact_upload import ArtifactService
 from gate.github.event import Context, Mode, choose_mode, read_context
-from gate.github.merges import merged_pulls
 from gate.github.repository import Repository
 from gate.github.transport import Transport
 from gate.inputs import Inputs, drop_secrets, read_inputs
-from gate.pipeline import Circumstances, Evaluated, Reference
+from gate.pipeline import Circumstances, Evaluated
 from gate.policy import Policy
 from gate.reports.report import InputChange, Report
 from gate.runs import run_lines
@@ -114,141 +116,95 @@ class Step:
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides)
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries)
         evaluated = self.evaluated = pipeline.evaluate(settings, _progress())
-        self.around = replace(self.around, titles=evaluated.titles, notes=(*self.around.notes, *evaluated.notes),
-                              metadata={**self.around.metadata, **pipeline.input_metadata(settings, evaluated)})
-        if mode is Mode.PULL_REQUEST:
-            return self._pull_request(settings, evaluated)
-        if mode is Mode.PUBLISH:
-            return self._publish(settings, evaluated)
-        return self._compare_only(settings, evaluated)
-
-    # -- pull requests -------------------------------------------------------------------------------------------------
+        self._know(**input_metadata(settings, evaluated))
+        self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
+        judge_event = {Mode.PULL_REQUEST: self._pull_request, Mode.PUBLISH: self._default_branch}.get(mode, self._compare_only)
+        return judge_event(settings, evaluated)
 
     def _pull_request(self, settings: Settings, evaluated: Evaluated) -> Report:
         pull = self.context.pull_request
         assert pull is not None
         base_sha = self.repository.branch_tip(pull.base_ref) or pull.base_sha
-        base = self._settings_at(base_sha, settings)
-        # The rules in force are the base branch's; what this change makes of them is shown and takes effect after the merge.
-        rules = base or settings
-        self._note(label=rules.baseline.label)
+        rules = self._rules_at(base_sha, settings)
         self.around = replace(self.around, approval=judge(
             approval_facts(self.repository, pull.number, rules.baseline.label), pull.head_sha))
         found = self._store(rules).find(base_sha, self.context.run_id)
-        changes = self._policy_changes(base, settings)
-        if isinstance(found, Missing):
-            if base is not None:
-                raise found.error()
-            self._add_notes("The base branch has no configuration of this gate yet: nothing was compared. After the merge the first "
-                            "run on the default branch makes the baseline.")
-            return self._assess(evaluated, None, rules.policy, ())
-        self._add_notes(*found.notes)
-        return self._assess(evaluated, found, rules.policy, changes)
-
-    def _policy_changes(self, base: Settings | None, settings: Settings) -> list[InputChange]:
-        if base is None:
-            return []
-        return pipeline.policy_changes(policy_facts(base.policy, base.baseline), policy_facts(settings.policy, settings.baseline))
-
-    def _settings_at(self, sha: str, settings: Settings) -> Settings | None:
-        """The configuration on the base branch; None when it has none."""
-        data = self.repository.file_at(self.inputs.config, sha)
-        return None if data is None else parse_settings(data, settings.source, f"{self.inputs.config}@{sha[:12]}")
-
-    # -- merge queue and other branches --------------------------------------------------------------------------------
+        if isinstance(found, Found):
+            return self._assess(evaluated, found, rules.policy)
+        if rules is not settings:
+            raise found.error()
+        self._say("The base branch has no configuration of this gate yet: nothing was compared. After the merge the first run on the "
+                  "default branch makes the baseline.")
+        self.around = replace(self.around, changes=())
+        return self._assess(evaluated, None, rules.policy)
 
     def _compare_only(self, settings: Settings, evaluated: Evaluated) -> Report:
-        base_sha = self.context.before if self.context.event == "merge_group" else self.context.default_branch
-        base = self._settings_at(base_sha, settings) if base_sha else None
-        rules = base or settings
-        found = self._store(rules).find(base_sha or self.context.default_branch, self.context.run_id)
+        """Merge queue and other branches: the same question, and nothing is written."""
+        base = (self.context.before if self.context.event == "merge_group" else "") or self.context.default_branch
+        rules = self._rules_at(base, settings)
+        found = self._store(rules).find(base, self.context.run_id)
         if isinstance(found, Missing):
             raise found.error()
-        self._add_notes(*found.notes)
-        return self._assess(evaluated, found, rules.policy, self._policy_changes(base, settings))
+        return self._assess(evaluated, found, rules.policy)
 
-    # -- the default branch --------------------------------------------------------------------------------------------
-
-    def _publish(self, settings: Settings, evaluated: Evaluated) -> Report:
-        self._note(label=settings.baseline.label)
+    def _default_branch(self, settings: Settings, evaluated: Evaluated) -> Report:
+        self._know(label=settings.baseline.label)
         store = self._store(settings)
         found = store.find(self.context.sha, self.context.run_id)
-        approval = self._merged_approval(settings)
+        approval, why_not = merged_approval(self.repository, self.context, settings.baseline.label, self.sleep)
         self.around = replace(self.around, approval=approval)
-        approved = approval is not None and approval.eligible
-        if isinstance(found, Missing):
-            return self._publish_first(store, settings, evaluated, found, approval if approved else None)
-        self._add_notes(*found.notes)
-        report = self._assess(evaluated, found, settings.policy, ())
-        if approved and report.exit_code == 0:
-            self._store_new(store, settings, evaluated, report, _approved(approval), found.record.digest)
-        else:
-            store.publish(found.data, "carried", head_sha=self.context.sha, run_id=self.context.run_id, job=self.context.job,
-                          carried_from=found.artifact_id)
-            self.updated = "carried"
+        grant = approved(approval) if approval and approval.eligible and not why_not else None
+        publisher = Publisher(store, self.context, settings, evaluated, self.clock)
+        if isinstance(found, Found):
+            if why_not:
+                self._say(why_not)
+                self.around = replace(self.around, approval=None)
+            report = self._assess(evaluated, found, settings.policy)
+            moves = grant is not None and report.exit_code == 0
+            self.updated = publisher.overwrite(report, grant, found.record.digest) if grant and moves else publisher.carry(found)
+            return report
+        provenance = grant
+        if provenance is None:
+            # A baseline that is lost comes back only by a person's doing; waiting for its expiry is not an approval.
+            by = "" if found.kind == "never" else may_start_afresh(self.repository, self.context)
+            if found.kind != "never" and not by:
+                raise found.error()
+            provenance = Provenance(by=by)
+        report = self._assess(evaluated, None, settings.policy)
+        if report.verdict == "no-baseline":
+            self.updated = publisher.overwrite(report, provenance, "")
+            report = replace(report, notes=(*report.notes, *first_words(found, provenance)))
         return report
 
-    def _publish_first(self, store: ArtifactStore, settings: Settings, evaluated: Evaluated, missing: Missing,
-                       approval: Eligibility | None) -> Report:
-        """No baseline: the very first run makes one. One that expired comes back only by a person's doing, and says whose."""
-        by = ""
-        if missing.kind != "never" and approval is None:
-            by = self._dispatcher()
-            if not by:
-                raise missing.error()
-        report = self._assess(evaluated, None, settings.policy, ())
-        if report.verdict != "no-baseline":
-            return report
-        provenance = _approved(approval) if approval else Provenance(by=by)
-        self._store_new(store, settings, evaluated, report, provenance, "")
-        said = f"{missing.sentence} This run is the baseline from now on, {provenance.sentence()}: all that it ranks today is accepted."
-        return replace(report, notes=(*report.notes, said, *missing.refused))
+    def _rules_at(self, base: str, settings: Settings) -> Settings:
+        """The rules in force are the base branch's; what this change makes of them is shown and takes effect after the merge. Where the
+        base has no (readable) configuration they are this change's own, which an approval has to cover if there is a baseline."""
+        data = self.repository.file_at(self.inputs.config, base)
+        state = "none on the base branch"
+        if data is not None:
+            try:
+                rules = parse_settings(data, settings.source, f"{self.inputs.config}@{base[:12]}")
+            except InvalidInput as error:
+                state = f"unreadable on the base branch ({error.problems[0]})"
+            else:
+                self._know(label=rules.baseline.label)
+                self.around = replace(self.around, gate=rules.gate, changes=tuple(
+                    policy_changes(policy_facts(rules), policy_facts(settings))))
+                return rules
+        self._know(label=settings.baseline.label)
+        self.around = replace(self.around, changes=(InputChange("configuration", state, self.inputs.config, needs_approval=True),))
+        return settings
 
-    def _dispatcher(self) -> str:
-        """Who started this run by hand with the right to; "" for every other run."""
-        context = self.context
-        who = context.triggering_actor or context.actor
-        if context.event != "workflow_dispatch" or self.repository.permission(who) not in ("admin", "maintain", "write"):
-            return ""
-        return who
-
-    def _merged_approval(self, settings: Settings) -> Eligibility | None:
-        """The approval of the pull request that this push merged, judged again now. Of several, all must be approved."""
-        context = self.context
-        if context.event != "push":
-            return None
-        merged = merged_pulls(self.repository, context.sha, context.before, context.repository_id, context.default_branch,
-                              sleep=self.sleep)
-        if merged.direct:
-            self._add_notes("This push merged no pull request, so no approval can move the baseline.")
-            return None
-        judged = [judge(approval_facts(self.repository, pull.number, settings.baseline.label), pull.head_sha)
-                  for pull in merged.pulls]
-        if merged.unexplained:
-            self._add_notes(f"{len(merged.unexplained)} commits of this push came without a pull request, so no approval covers them.")
-            return next((one for one in judged if not one.eligible), None)
-        return next((one for one in judged if not one.eligible), judged[-1])
-
-    def _store_new(self, store: ArtifactStore, settings: Settings, evaluated: Evaluated, report: Report, provenance: Provenance,
-                   parent: str) -> None:
-        context = self.context
-        record = pipeline.make_record(settings, evaluated, report, provenance, parent=parent, repository=context.repository,
-                                      repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
-                                      created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
-        store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job)
-        self.updated = provenance.kind
-
-    # -- common --------------------------------------------------------------------------------------------------------
-
-    def _assess(self, evaluated: Evaluated, found: Found | None, policy: Policy, changes: list[InputChange] | tuple[()]) -> Report:
+    def _assess(self, evaluated: Evaluated, found: Found | None, policy: Policy) -> Report:
         if evaluated.failure:
             raise evaluated.failure
-        reference: Reference | None = None
-        if found is not None:
-            reference = pipeline.reference_of(found.record, found.info)
-            changes = [*pipeline.corpus_change(evaluated, found.record), *changes]
-        self.around = replace(self.around, changes=tuple(changes))
+        if found is None:
+            return pipeline.assess(evaluated.golden, evaluated.run, None, policy, self.around)
+        self._say(*found.notes)
+        reference = pipeline.reference_of(found.record, found.info)
         return pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around)
+
+    # -- the outside world ---------------------------------------------------------------------------------------------
 
     def _store(self, rules: Settings) -> ArtifactStore:
         context = self.context
@@ -267,8 +223,7 @@ class Step:
     def _golden_path(self) -> str:
         if self.settings is None:
             return ""
-        path = self.settings.golden.resolve()
-        root = self.workspace.resolve()
+        path, root = self.settings.golden.resolve(), self.workspace.resolve()
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
 
     def _where(self) -> dict[str, Any]:
@@ -277,16 +232,11 @@ class Step:
                  "repository_url": f"{context.server_url}/{context.repository}"}
         return facts | ({"pull_request": pull.number, "base_sha": pull.base_sha} if pull else {})
 
-    def _note(self, **facts: Any) -> None:
+    def _know(self, **facts: Any) -> None:
         self.around = replace(self.around, metadata={**self.around.metadata, **facts})
 
-    def _add_notes(self, *notes: str) -> None:
+    def _say(self, *notes: str) -> None:
         self.around = replace(self.around, notes=(*self.around.notes, *notes))
-
-
-def _approved(approval: Eligibility | None) -> Provenance:
-    assert approval is not None and approval.eligible
-    return Provenance("approved", approval.pull_request, approval.approver, approval.reason, approval.review_id, approval.label_event_id)
 
 
 def _progress() -> pipeline.Progress:
@@ -299,4 +249,3 @@ def _progress() -> pipeline.Progress:
             print(f"answered {done} of {total} queries", flush=True)
 
     return say
-

@@ -33,19 +33,18 @@ def compare(options: Namespace) -> int:
 def run(options: Namespace) -> int:
     """``run``: the configured retriever, then the same road as in CI."""
     from gate import pipeline
+    from gate.baseline.making import input_metadata, make_record
     from gate.baseline.record import Provenance, pack
+    from gate.changes import policy_changes
     from gate.settings import load_settings, policy_facts
 
     settings = load_settings(options.config)
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
     evaluated = pipeline.evaluate(settings, _progress)
     lines = run_lines(evaluated.run.rankings)
-    record = reference.record if reference else None
-    changes = pipeline.corpus_change(evaluated, record) if record else []
-    if record:
-        changes += pipeline.policy_changes(record.policy, policy_facts(settings.policy, settings.baseline))
-    around = pipeline.Circumstances(settings.gate, changes=tuple(changes), titles=evaluated.titles, show_queries=settings.show_queries,
-                                    metadata=pipeline.input_metadata(settings, evaluated))
+    changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
+    around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
+                                    show_queries=settings.show_queries, metadata=input_metadata(settings, evaluated))
     try:
         if evaluated.failure:
             raise evaluated.failure
@@ -53,7 +52,7 @@ def run(options: Namespace) -> int:
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     if options.record and not report.problems:
-        made = pipeline.make_record(settings, evaluated, report, Provenance())
+        made = make_record(settings, evaluated, report, Provenance())
         jsonio.write_atomic(options.record, pack(made))
     return _finish(report, options, lines)
 

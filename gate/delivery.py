@@ -111,10 +111,8 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
     if pull is None or outside.repository is None or wish == "never":
         return CommentResult("not-asked")
     quiet = report.verdict in ("pass", "no-baseline") and (report.comparison is None or report.comparison.identical)
-    if wish == "on-change" and quiet:
-        return CommentResult("not-asked")
     return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
-                          context.attempt, graphql_url=context.graphql_url)
+                          context.attempt, graphql_url=context.graphql_url, create=not (wish == "on-change" and quiet))
 
 
 def show_printed(text: str) -> None:

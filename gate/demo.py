@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gate import __file__ as package_file
 from gate import pipeline
+from gate.baseline.making import input_metadata, make_record
 from gate.baseline.record import Provenance
 from gate.errors import InvalidInput
 from gate.reports.files import write_reports
@@ -38,13 +39,12 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         settings = load_settings(work / "retrieval-gate.yml")
         _say("main: asking every golden query …")
         before = _evaluated(settings)
-        record = pipeline.make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy),
+        record = make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy),
                                       Provenance(by="the demo"))
         _say(f"pull request «{change}»: the same queries, the same snapshot, the changed retriever …\n")
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)
-    around = pipeline.Circumstances(settings.gate, titles=after.titles, metadata=pipeline.input_metadata(settings, after),
-                                    changes=tuple(pipeline.corpus_change(after, record)))
+    around = pipeline.Circumstances(settings.gate, titles=after.titles, metadata=input_metadata(settings, after))
     report = pipeline.assess(after.golden, after.run, pipeline.reference_of(record), settings.policy, around)
     write_reports(report, out, run_lines(after.run.rankings))
     print(render_text(report, color=sys.stdout.isatty()))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from gate import __version__
 from gate import policy as policies
 from gate.baseline.kind import is_record
-from gate.comparison import LabelChanges, compare, label_changes
+from gate.changes import change_checks, corpus_changes, label_changes_shown, retriever_changes
+from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
-from gate.figures import setting, short_digest
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
-from gate.policy import Check, Policy
+from gate.policy import Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
-    from gate.baseline.record import Provenance, Record
+    from gate.baseline.record import Record
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -154,7 +153,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate))
         checks = policies.quality_checks(comparison, scored, policy, must_hit)
-        changes = (*_label_rows(labels), *around.changes)
+        changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
     decision = policies.decide(checks, policy)
@@ -176,23 +175,13 @@ def failure_report(error: GateError, policy: Policy, around: Circumstances) -> R
                   metadata=around.metadata, show_queries=around.show_queries)
 
 
-def change_checks(changes: Iterable[InputChange]) -> list[Check]:
-    """One check for each kind of input change that needs an approval; without one they fail, with one they are accepted."""
-    return [Check(f"change {change.name}", "fail", f"{change.name}: {change.old} → {change.new}. This needs the same approval as a "
-                                                   f"change of the baseline.")
-            for change in changes if change.needs_approval]
-
-
-def _label_rows(labels: LabelChanges) -> list[InputChange]:
-    rows = [InputChange(f"golden queries {what}", f"{len(ids)} known to the baseline", _some(ids), needs_approval=True)
-            for what, ids in (("removed", labels.removed), ("relabelled", labels.relabelled)) if ids]
-    if labels.added:
-        rows.append(InputChange("golden queries added", "not known to the baseline, so not compared yet", _some(labels.added)))
-    return rows
-
-
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:10]) + (f" … ({len(ids)} in all)" if len(ids) > 10 else "")
+def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputChange]:
+    """Rows for corpus, index and retriever, where the baseline is a record and this run knows its own."""
+    facts = around.metadata
+    if record is None or "corpus_digest" not in facts:
+        return []
+    return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
+            *retriever_changes(record.retriever, facts["retriever"])]
 
 
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:
@@ -218,59 +207,3 @@ def _quantiles(run: Run) -> tuple[float | None, float | None]:
     if not times:
         return None, None
     return times[(len(times) - 1) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]
-
-
-def make_record(settings: Settings, evaluated: Evaluated, report: Report, provenance: Provenance, *, parent: str = "",
-                **where: Any) -> Record:
-    """The record of a run. ``where``: repository, repository_id, commit, run_id, created."""
-    from gate.baseline.record import Record
-    from gate.settings import policy_digest, policy_facts
-
-    golden, rules = evaluated.golden, (settings.policy, settings.baseline)
-    means = {str(m): report.candidate.mean(str(m)) for m in settings.policy.all_metrics} if report.candidate else {}
-    return Record(gate=settings.gate, rankings=evaluated.run.rankings, golden_digest=golden.digest, golden_version=golden.version,
-                  labels=golden.labels, snapshot_digest=evaluated.snapshot_digest, corpus_digest=evaluated.corpus_digest,
-                  policy_digest=policy_digest(*rules), policy=policy_facts(*rules), retriever=evaluated.retriever,
-                  versions=versions(), metrics={k: v for k, v in means.items() if v is not None}, depth=settings.depth,
-                  seed=settings.policy.method.seed, parent=parent, provenance=provenance,
-                  **({"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | where))
-
-
-def versions() -> dict[str, str]:
-    """What produced the numbers."""
-    import platform
-    from importlib import metadata
-
-    found = {"gate": __version__, "python": platform.python_version()}
-    for package in ("numpy", "bm25s"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def input_metadata(settings: Settings, evaluated: Evaluated) -> dict[str, Any]:
-    """The provenance line of a report, as far as it is known without GitHub."""
-    from gate.settings import policy_digest
-
-    return {"snapshot_digest": evaluated.snapshot_digest, "corpus_digest": evaluated.corpus_digest,
-            "policy_digest": policy_digest(settings.policy, settings.baseline), "retriever": dict(evaluated.retriever),
-            "versions": versions(), "depth": settings.depth, "seed": settings.policy.method.seed}
-
-
-def corpus_change(evaluated: Evaluated, record: Record | None) -> list[InputChange]:
-    """A row when the corpus behind the snapshot is not the baseline's; a new index over the same corpus is only shown."""
-    if record is None or not record.snapshot_digest and not evaluated.snapshot_digest:
-        return []
-    if record.corpus_digest != evaluated.corpus_digest:
-        return [InputChange("corpus digest", short_digest(record.corpus_digest) or "none", short_digest(evaluated.corpus_digest) or "none", needs_approval=True)]
-    if record.snapshot_digest != evaluated.snapshot_digest:
-        return [InputChange("index over the same corpus", short_digest(record.snapshot_digest) or "none", short_digest(evaluated.snapshot_digest) or "none")]
-    return []
-
-
-def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
-    """A row for each policy setting that differs; they take effect after the merge and need an approval."""
-    return [InputChange(f"policy {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=True)
-            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]

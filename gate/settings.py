@@ -79,10 +79,13 @@ class Settings:
     show_queries: bool = True
 
 
-def policy_facts(policy: Policy, baseline: BaselineSettings) -> dict[str, Any]:
-    """Everything that decides a verdict or who may overrule it, as plain values: what a record digests and a comment shows as old → new."""
+def policy_facts(settings: Settings) -> dict[str, Any]:
+    """Everything that decides a verdict, who may overrule it, and where the baseline is looked for, as plain values: what a record
+    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh."""
+    policy, baseline = settings.policy, settings.baseline
     m = policy.method
-    return {"primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
+    return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow,
+            "primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
             "unit": policy.unit, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
             "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
             "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
@@ -90,9 +93,9 @@ def policy_facts(policy: Policy, baseline: BaselineSettings) -> dict[str, Any]:
             "seed": m.seed, "label": baseline.label}
 
 
-def policy_digest(policy: Policy, baseline: BaselineSettings) -> str:
+def policy_digest(settings: Settings) -> str:
     """Digest of :func:`policy_facts`."""
-    return jsonio.digest(policy_facts(policy, baseline))
+    return jsonio.digest(policy_facts(settings))
 
 
 def _metric(section: Section, key: str, name: str) -> Metric | None:

@@ -44,7 +44,7 @@ def golden_set(relevant: dict, **fields) -> GoldenSet:
     """``{"q": ["a"]}`` or ``{"q": {"a": 2}}`` → a golden set. ``fields``: per-query values by name, e.g. tags={"q": ("x",)}."""
     queries = []
     for number, (i, docs) in enumerate(relevant.items(), 1):
-        gains = {d: 1.0 for d in docs} if not isinstance(docs, dict) else {d: float(g) for d, g in docs.items()}
+        gains = dict.fromkeys(docs, 1.0) if not isinstance(docs, dict) else {d: float(g) for d, g in docs.items()}
         more = {name: values[i] for name, values in fields.items() if i in values}
         queries.append(Query(id=i, text=f"question {i}", gains=gains, line=number, **more))
     return GoldenSet(tuple(queries), path="golden.jsonl")

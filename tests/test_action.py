@@ -351,3 +351,52 @@ def test_a_retriever_that_crashes_is_exit_3_and_what_it_answered_is_kept(started
 
     kept = read_run(started.workspace / "retrieval-gate-report" / "run.jsonl.gz")
     assert len(kept.rankings) == N and kept.rankings["q57"].error and kept.rankings["q58"].docs == ["d58"]
+
+
+def failed_changes(outcome):
+    return {check["name"] for check in outcome.report["checks"] if check["outcome"] == "fail"}
+
+
+@pytest.mark.parametrize("change, row", [
+    ("gate: fresh\n", "change policy gate"), ("baseline: {artifact: fresh}\n", "change policy artifact"),
+    ("baseline: {workflow: .github/workflows/other.yml}\n", "change policy workflow")])
+def test_a_new_name_under_which_no_baseline_is_found_is_no_way_to_start_afresh(started, change, row):
+    outcome = started.on_pull(started.pull({**HARM, "retrieval-gate.yml": CONFIG + change}), "opened")
+    assert outcome.code == 1 and row in failed_changes(outcome)
+
+
+def test_a_configuration_that_moved_is_compared_with_the_same_baseline_and_needs_an_approval(started):
+    pr = started.pull({"retrieval-gate.yml": None, "search/gate.yml": CONFIG.replace(": golden", ": ../golden").replace(": run.", ": ../run.")})
+    outcome = started.on_pull(pr, "opened", config="search/gate.yml")
+    assert outcome.code == 1 and failed_changes(outcome) == {"change configuration"}
+
+
+def test_a_broken_configuration_on_main_can_be_mended_with_an_approval(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": "golden: [\n"})
+    pr = started.pull({"retrieval-gate.yml": CONFIG})
+    assert failed_changes(started.on_pull(pr, "opened")) == {"change configuration"}
+    started.approve(pr, why="Mends the configuration.")
+    assert started.on_pull(pr).verdict == "accepted"
+
+
+def test_another_retriever_is_shown_and_not_blocked(started):
+    pr = started.pull({"retrieval-gate.yml": CONFIG.replace("run.jsonl", "new.jsonl"), "new.jsonl": run()})
+    outcome = started.on_pull(pr, "opened")
+    assert outcome.code == 0 and "new.jsonl" in started.comments(pr)[0]
+
+
+def test_comment_on_change_stays_silent_until_there_is_something_and_then_keeps_it_up_to_date(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": CONFIG + "comment: on-change\n"})
+    pr = started.pull({"README.md": "x"})
+    assert started.on_pull(pr, "opened").outputs["comment-status"] == "not-asked" and not started.comments(pr)
+    started.fake.push(pr, HARM)
+    assert started.on_pull(pr).outputs["comment-status"] == "created"
+    started.fake.push(pr, {"run.jsonl": run()})
+    assert started.on_pull(pr).outputs["comment-status"] == "updated"
+
+
+def test_comment_never_writes_none(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": CONFIG + "comment: never\n"})
+    pr = started.pull(HARM)
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.outputs["comment-status"]) == (1, "not-asked") and not started.comments(pr)

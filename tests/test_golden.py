@@ -113,8 +113,7 @@ json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.fixed_dictionaries({}, optional={key: json_values for key in
-                                           ("id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster")}))
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster"), json_values)))
 def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory, record):
     import json
 

@@ -12,7 +12,7 @@ from gate.errors import GitHubError
 from gate.github.failures import Forbidden, Gone, NotFound, ServerTrouble, Unprocessable
 from gate.github.repository import Repository
 
-STATUSES = ("created", "updated", "unchanged", "skipped-newer", "forbidden", "locked", "disabled", "too-long", "failed")
+STATUSES = ("created", "updated", "unchanged", "skipped-newer", "forbidden", "locked", "disabled", "too-long", "failed", "not-asked")
 # What a job's own token is called; on GitHub Enterprise Server the id differs, the name does not.
 JOB_IDENTITY = ("github-actions[bot]", "Bot")
 _MARKER = re.compile(r"<!-- retrieval-gate:v1 gate=(\S+) head=([0-9a-f]*|none) run=(\d{1,19}|none) attempt=(\d{1,9}) -->\Z")
@@ -59,16 +59,26 @@ def split_marker(body: str) -> tuple[str, Marker | None]:
 
 
 def upsert_comment(
-    repository: Repository, number: int, gate: str, body: str, head_sha: str, run_id: int, attempt: int, *, graphql_url: str = ""
+    repository: Repository,
+    number: int,
+    gate: str,
+    body: str,
+    head_sha: str,
+    run_id: int,
+    attempt: int,
+    *,
+    graphql_url: str = "",
+    create: bool = True,
 ) -> CommentResult:
-    """Write or edit in place the comment of ``gate`` on pull request ``number``; the marker line is added here.
+    """Write or edit in place the comment of ``gate`` on pull request ``number``; the marker line is added here. Without
+    ``create`` only one that is there already is kept up to date, so that a green result corrects an earlier red one.
 
     A comment is ours when its last line is our marker AND its author is who our token speaks for: anybody can copy a marker,
     and a token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity."""
     marker = Marker(gate, head_sha, run_id, attempt)
     text, _ = split_marker(body)
     try:
-        return _Comments(repository, number, graphql_url).upsert(f"{text}\n\n{marker}\n", marker)
+        return _Comments(repository, number, graphql_url).upsert(f"{text}\n\n{marker}\n", marker, create)
     except GitHubError as error:
         return CommentResult(_status(error), "", error.problems[0])
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
@@ -93,14 +103,14 @@ class _Comments:
         self._one_path = f"{repository.path}/issues/comments"
         self._identity: tuple[str, str] | None = None
 
-    def upsert(self, body: str, marker: Marker) -> CommentResult:
+    def upsert(self, body: str, marker: Marker, create: bool) -> CommentResult:
         own = self._own(marker.gate)
         if own:
             try:
                 return self._edit(own, body, marker)
             except NotFound:
                 pass  # somebody deleted it in between
-        return self._create(body, marker)
+        return self._create(body, marker) if create else CommentResult("not-asked")
 
     def _create(self, body: str, marker: Marker) -> CommentResult:
         try:

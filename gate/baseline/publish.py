@@ -1,0 +1,82 @@
+"""What a run on the default branch does to the baseline: bootstrap, carry, or overwrite after an approval. Never anything else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gate.baseline.approval import WRITERS, Eligibility, judge
+from gate.baseline.making import make_record
+from gate.baseline.record import Provenance, pack
+from gate.baseline.stores import Found, Missing, Store
+from gate.github.approvals import approval_facts
+from gate.github.event import Context
+from gate.github.merges import merged_pulls
+from gate.github.repository import Repository
+from gate.pipeline import Evaluated
+from gate.reports.report import Report
+from gate.settings import Settings
+
+
+def merged_approval(repository: Repository, context: Context, label: str,
+                    sleep: Callable[[float], None]) -> tuple[Eligibility | None, str]:
+    """The approval of what this push merged, judged again now, and a sentence when none can count.
+
+    A push may hold several pull requests (merge queue): the baseline takes all of them in, so all must be approved.
+    """
+    if context.event != "push":
+        return None, ""
+    merged = merged_pulls(repository, context.sha, context.before, context.repository_id, context.default_branch, sleep=sleep)
+    if merged.direct:
+        return None, "This push merged no pull request, so no approval can move the baseline."
+    judged = [judge(approval_facts(repository, pull.number, label), pull.head_sha) for pull in merged.pulls]
+    refused = next((one for one in judged if not one.eligible), None)
+    if merged.unexplained:
+        return refused, f"{len(merged.unexplained)} commits of this push came without a pull request, so no approval covers it."
+    return refused or judged[-1], ""
+
+
+def may_start_afresh(repository: Repository, context: Context) -> str:
+    """Who started this run by hand with the right to re-create an expired baseline; "" for every other run."""
+    who = context.triggering_actor or context.actor
+    return who if context.event == "workflow_dispatch" and repository.permission(who) in WRITERS else ""
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Writes records of one run to a store. ``state`` names in the results: bootstrap, approved, carried."""
+
+    store: Store
+    context: Context
+    settings: Settings
+    evaluated: Evaluated
+    clock: Callable[[], float]
+
+    def carry(self, found: Found) -> str:
+        """The same bytes once more: their content does not change, their expiry does."""
+        context = self.context
+        self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
+                           carried_from=found.artifact_id)
+        return "carried"
+
+    def overwrite(self, report: Report, provenance: Provenance, parent: str) -> str:
+        """This run becomes the baseline."""
+        context = self.context
+        record = make_record(self.settings, self.evaluated, report, provenance, parent=parent, repository=context.repository,
+                             repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
+                             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
+        self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job)
+        return provenance.kind
+
+
+def approved(approval: Eligibility) -> Provenance:
+    """Who, why and which pull request."""
+    return Provenance("approved", approval.pull_request, approval.approver, approval.reason, approval.review_id,
+                      approval.label_event_id)
+
+
+def first_words(missing: Missing, provenance: Provenance) -> tuple[str, ...]:
+    """What is said loudly when a baseline is made without one before it."""
+    return (f"{missing.sentence} This run is the baseline from now on, {provenance.sentence()}: all that it ranks today is accepted.",
+            *missing.refused)

@@ -1,0 +1,56 @@
+"""What a change alters besides the rankings: labels, rules, corpus, retriever. Pure rows for people, and the check they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gate.comparison import LabelChanges
+from gate.figures import setting, short_digest
+from gate.policy import Check
+from gate.reports.report import InputChange
+
+
+def change_checks(changes: Iterable[InputChange]) -> list[Check]:
+    """One check for each kind of input change that needs an approval; without one they fail, with one they are accepted."""
+    return [Check(f"change {change.name}", "fail", f"{change.name}: {change.old} → {change.new}. This needs the same approval as a "
+                                                   f"change of the baseline.")
+            for change in changes if change.needs_approval]
+
+
+def label_changes_shown(labels: LabelChanges) -> list[InputChange]:
+    rows = [InputChange(f"golden queries {what}", f"{len(ids)} known to the baseline", _some(ids), needs_approval=True)
+            for what, ids in (("removed", labels.removed), ("relabelled", labels.relabelled)) if ids]
+    if labels.added:
+        rows.append(InputChange("golden queries added", "not known to the baseline, so not compared yet", _some(labels.added)))
+    return rows
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:10]) + (f" … ({len(ids)} in all)" if len(ids) > 10 else "")
+
+
+def corpus_changes(old_corpus: str, new_corpus: str, old_snapshot: str, new_snapshot: str) -> list[InputChange]:
+    """Digests of the baseline's inputs against today's. Another corpus needs an approval; a new index over the same corpus is exactly
+    what is under test, so it is only shown."""
+    if old_corpus != new_corpus:
+        return [InputChange("corpus digest", _short(old_corpus), _short(new_corpus), needs_approval=True)]
+    if old_snapshot != new_snapshot:
+        return [InputChange("index over the same corpus", _short(old_snapshot), _short(new_snapshot))]
+    return []
+
+
+def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
+    """A row for each rule that differs; they take effect after the merge and need an approval."""
+    return [InputChange(f"policy {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=True)
+            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+
+
+def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
+    """A row for each parameter of the retriever that differs; shown, never blocked."""
+    return [InputChange(f"retriever {key}", setting(old.get(key)), setting(new.get(key)))
+            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+
+
+def _short(digest: str) -> str:
+    return short_digest(digest) or "none"
