@@ -139,7 +139,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     around = around or Circumstances()
     metrics = policy.all_metrics
     scored = score_run(golden, candidate, metrics, policy.unit)
-    check_validity(scored, candidate, policy, "candidate")
+    check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
     base = comparison = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
@@ -148,7 +148,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     else:
         notes += reference.run.warnings
         base = score_run(golden, reference.run, metrics, policy.unit)
-        check_validity(base, reference.run, policy, "baseline")
+        check_validity(base, reference.run, policy, reference.run.name or "baseline")
         labels = label_changes(reference.labels, golden)
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate))

@@ -1,0 +1,108 @@
+"""README, action.yml, Dockerfile and code say the same."""
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from gate import __version__
+from gate.delivery import outputs
+from gate.github.comments import STATUSES, CommentResult
+from gate.inputs import drop_secrets, read_inputs
+from gate.policy import Policy
+from gate.reports.report import VERDICTS, Report
+from gate.settings import parse_settings
+from tests.conftest import ROOT
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+README = (ROOT / "README.md").read_text()
+SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "gate").rglob("*.py")))
+HEADINGS = set(re.findall(r"^#+ (.+)$", README, re.M))
+
+
+def test_every_input_of_the_action_is_read_in_both_spellings_and_documented():
+    for name in ACTION["inputs"]:
+        for spelling in (f"INPUT_{name.upper()}", f"INPUT_{name.upper().replace('-', '_')}"):
+            assert "told" in vars(read_inputs({spelling: "told"})).values(), spelling
+        assert f"`{name}`" in README
+
+
+def test_an_empty_input_means_its_default():
+    assert read_inputs({"INPUT_CONFIG": " ", "INPUT_REPORT-DIR": ""}) == read_inputs({})
+    for name in ("config", "report-dir"):
+        assert ACTION["inputs"][name]["default"] in vars(read_inputs({})).values()
+
+
+def test_the_token_is_the_jobs_by_default_and_in_no_repr():
+    assert ACTION["inputs"]["token"]["default"] == "${{ github.token }}"
+    assert "secret" not in repr(read_inputs({"INPUT_TOKEN": "secret"}))
+
+
+def test_no_secret_stays_in_the_environment():
+    environ = {"INPUT_TOKEN": "x", "token": "x", "ACTIONS_RUNTIME_TOKEN": "x", "GITHUB_TOKEN": "x", "PATH": "/bin", "INPUT_A-B": "x"}
+    drop_secrets(environ)
+    assert environ == {"PATH": "/bin"}
+
+
+def test_the_outputs_are_those_that_action_yml_declares_and_the_readme_lists():
+    given = outputs(Report("default", "pass", 0, Policy()), CommentResult("not-asked"), "", "no")
+    assert set(given) == set(ACTION["outputs"]) and all(isinstance(value, str) for value in given.values())
+    assert all(f"`{name}`" in README for name in given)
+
+
+def test_verdicts_and_comment_statuses_are_described_where_they_are_declared():
+    assert all(verdict in ACTION["outputs"]["verdict"]["description"] for verdict in VERDICTS)
+    assert all(status in ACTION["outputs"]["comment-status"]["description"] for status in STATUSES)
+
+
+def test_the_action_is_a_docker_action_built_from_the_dockerfile():
+    assert ACTION["runs"] == {"using": "docker", "image": "Dockerfile"}
+    docker = (ROOT / "Dockerfile").read_text()
+    assert re.search(r'^ENTRYPOINT \["/usr/local/bin/python", "-I",', docker, re.M)
+    assert "requirements/runtime.txt" in docker and len((ROOT / "entrypoint.py").read_text().splitlines()) <= 30
+
+
+def test_the_version_has_one_source():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "gate.__version__"} and __version__
+
+
+def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
+    table = README.split("## Settings")[1].split("\n## ")[0]
+    documented = {name for row in re.findall(r"^\| (`[^|]+) \|", table, re.M) for name in re.findall(r"`([a-z_.]+)`", row)}
+    values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64, "retriever.kind": "run",
+              "retriever.function": "a:b", "retriever.path": ".", "retriever.file": "r.jsonl", "retriever.limits": {"query_seconds": 1},
+              "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.inconclusive": "fail",
+              "policy.floors": {"rr": 0.1}, "policy.protected": ["a"], "policy.must_hit": ["q"], "policy.must_hit_tags": ["a"],
+              "policy.max_drop": {"rr": 0.1}, "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
+              "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False}
+    config: dict = {}
+    for name in documented:
+        *parents, last = name.split(".")
+        place = config
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = values.get(name, 100)
+    assert parse_settings(yaml.safe_dump(config).encode(), "c.yml", "c.yml").policy.unit == "chunk"
+    known = set(re.findall(r'(?:text|choice|number|integer|boolean|strings|mapping|raw|_limits_by_metric)\((?:section, )?"([a-z_]+)"', SOURCES))
+    assert {name.split(".")[-1] for name in documented} >= known & {name.split(".")[-1] for name in values}
+
+
+def test_every_section_of_the_readme_that_an_error_names_exists():
+    named = set(re.findall(r"«([^»{}]+)»", " ".join(re.findall(r"README, «[^»]+»", SOURCES.replace('"\n', "").replace("    ", "")))))
+    assert named and named <= HEADINGS, named - HEADINGS
+
+
+def test_every_question_in_the_readme_that_quotes_an_error_quotes_a_real_one():
+    flat = re.sub(r"\{[^{}]*\}", "", re.sub(r'"\s*f?"', "", SOURCES))
+    for error in re.findall(r"^\*\*“(.+?)”\*\*", README, re.M):
+        if error == "Resource not accessible by integration":  # GitHub's own words
+            continue
+        for part in re.split(r"\bN\b|sha256:…", error):
+            assert part.strip(" ,") in flat, (error, part)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "README.md", "action.yml", "Dockerfile", "entrypoint.py", "tests/README.md"])
+def test_the_given_top_level_is_there(path):
+    assert (ROOT / path).is_file()
