@@ -84,7 +84,8 @@ def test_merged_without_a_label_the_baseline_is_carried_byte_for_byte_and_main_i
 
 
 @pytest.mark.parametrize("spoil, words", [
-    (lambda s, pr: s.fake.label(pr, "baseline-update", by="ada") and s.fake.approve(pr, "maria", body="worth it"), "the author of this pull request"),
+    (lambda s, pr: s.fake.label(pr, "baseline-update", by="ada") and s.fake.approve(pr, "maria", body="worth it"),
+    "the author of this pull request"),
     (lambda s, pr: s.fake.label(pr, "baseline-update", by="maria"), "nobody has approved"),
     (lambda s, pr: s.approve(pr, why=""), "does not say why"),
     (lambda s, pr: s.approve(pr, by="tria"), "who set the label"),
@@ -341,7 +342,11 @@ def retrieve(query, n):
 
 
 def test_a_retriever_that_crashes_is_exit_3_and_what_it_answered_is_kept(started):
-    crash = "def retrieve(query, n):\n    if query.endswith(' 57'):\n        raise ValueError('boom')\n    return ['d' + query.split()[-1]]\n"
+    crash = """def retrieve(query, n):
+    if query.endswith(" 57"):
+        raise ValueError("boom")
+    return ["d" + query.split()[-1]]
+"""
     config = "golden: golden.jsonl\nretriever:\n  kind: python\n  function: crash:retrieve\n"
     pr = started.pull({"retrieval-gate.yml": config, "crash.py": crash})
     outcome = started.on_pull(pr, "opened")
@@ -366,7 +371,8 @@ def test_a_new_name_under_which_no_baseline_is_found_is_no_way_to_start_afresh(s
 
 
 def test_a_configuration_that_moved_is_compared_with_the_same_baseline_and_needs_an_approval(started):
-    pr = started.pull({"retrieval-gate.yml": None, "search/gate.yml": CONFIG.replace(": golden", ": ../golden").replace(": run.", ": ../run.")})
+    moved = CONFIG.replace(": golden", ": ../golden").replace(": run.", ": ../run.")
+    pr = started.pull({"retrieval-gate.yml": None, "search/gate.yml": moved})
     outcome = started.on_pull(pr, "opened", config="search/gate.yml")
     assert outcome.code == 1 and failed_changes(outcome) == {"change configuration"}
 

@@ -52,7 +52,8 @@ def test_no_command_and_a_wrong_option_are_invalid_input(capsys):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("candidate, code, verdict", [("base.jsonl", 0, "pass"), ("bad.jsonl", 1, "fail"), ("few.jsonl", 0, "inconclusive")])
+@pytest.mark.parametrize("candidate, code, verdict", [("base.jsonl", 0, "pass"), ("bad.jsonl", 1, "fail"),
+    ("few.jsonl", 0, "inconclusive")])
 def test_compare_ends_with_the_verdicts_exit_code_and_json_is_all_that_it_prints(files, capsys, candidate, code, verdict):
     assert compare(files, candidate, "--format", "json") == code
     report = json.loads(capsys.readouterr().out)
@@ -122,7 +123,8 @@ def test_run_makes_a_record_that_later_runs_are_compared_with(files, capsys):
 def test_a_retriever_that_fails_is_exit_3_and_the_queries_that_worked_are_kept(files, capsys):
     from gate.runs import read_run
 
-    (files / "crash.py").write_text("def retrieve(query, n):\n    if query.endswith(' 57'):\n        raise ValueError('boom')\n    return ['d1']\n")
+    (files / "crash.py").write_text("def retrieve(query, n):\n    if query.endswith(' 57'):\n        raise ValueError('boom')\n"
+                                    "    return ['d1']\n")
     (files / "retrieval-gate.yml").write_text("golden: golden.jsonl\nretriever: {kind: python, function: 'crash:retrieve'}\n")
     assert main(["run", "--config", str(files / "retrieval-gate.yml"), "--out", str(files / "out")]) == 3
     assert "boom" in capsys.readouterr().out

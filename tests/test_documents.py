@@ -85,7 +85,8 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
             place = place.setdefault(parent, {})
         place[last] = values.get(name, 100)
     assert parse_settings(yaml.safe_dump(config).encode(), "c.yml", "c.yml").policy.unit == "chunk"
-    known = set(re.findall(r'(?:text|choice|number|integer|boolean|strings|mapping|raw|_limits_by_metric)\((?:section, )?"([a-z_]+)"', SOURCES))
+    getters = "text|choice|number|integer|boolean|strings|mapping|raw|_limits_by_metric"
+    known = set(re.findall(rf'(?:{getters})\((?:section, )?"([a-z_]+)"', SOURCES))
     assert {name.split(".")[-1] for name in documented} >= known & {name.split(".")[-1] for name in values}
 
 

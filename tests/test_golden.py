@@ -109,11 +109,13 @@ def test_no_input_crashes_the_reader_with_anything_but_a_typed_error(tmp_path_fa
 
 
 json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-                           lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=8)
+                           lambda inner: st.lists(inner, max_size=3)
+                               | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=8)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster"), json_values)))
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "query", "relevant", "tags", "spans", "answerable", "split",
+    "source", "cluster"), json_values)))
 def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory, record):
     import json
 

@@ -17,7 +17,8 @@ def value(metric, relevant, ranked, unit="doc"):
 
 
 @pytest.mark.parametrize("metric, expected", [
-    ("recall@5", 2 / 3), ("recall@10", 2 / 3), ("precision@5", 0.4), ("rr", 0.5), ("rr@10", 0.5), ("rr@1", 0.0), ("hit@1", 0.0), ("hit@2", 1.0),
+    ("recall@5", 2 / 3), ("recall@10", 2 / 3), ("precision@5", 0.4), ("rr", 0.5), ("rr@10", 0.5), ("rr@1", 0.0),
+    ("hit@1", 0.0), ("hit@2", 1.0),
     ("ndcg@10", 0.4776237), ("ndcg-exp@10", 0.4776237), ("ap", 0.3), ("ap@2", 1 / 6)])
 def test_the_worked_example_of_the_field(metric, expected):
     assert value(metric, ["A", "B", "C"], WORKED) == pytest.approx(expected, abs=5e-8)
@@ -67,7 +68,8 @@ def test_an_empty_ranking_scores_zero():
 
 
 def test_undefined_unanswerable_errored_and_extra_queries_are_four_different_things():
-    golden = golden_set({"q": ["a"], "undefined": [], "negative": {"a": -1}, "no-answer": [], "broken": ["a"]}, answerable={"no-answer": False})
+    golden = golden_set({"q": ["a"], "undefined": [], "negative": {"a": -1}, "no-answer": [], "broken": ["a"]},
+                        answerable={"no-answer": False})
     run = run_of({"q": ["a"], "no-answer": ["z"], "stray": ["a"], "broken": []})
     run.rankings["broken"].error = "timeout"
     run.rankings["no-answer"].scores = [0.25]

@@ -35,7 +35,8 @@ def edited(**changes):
 
 
 @pytest.mark.parametrize("data, words", [
-    (pack(RECORD)[:-5], "cut or damaged"), (b"\x1f\x8bnonsense", "damaged"), (b"", "not a record"), (b"[]", "no schema"), (b"\xff", "not a record"),
+    (pack(RECORD)[:-5], "cut or damaged"), (b"\x1f\x8bnonsense", "damaged"), (b"", "not a record"), (b"[]", "no schema"),
+    (b"\xff", "not a record"),
     (edited(commit="else"), "damaged or edited"), (edited(schema=99), "newer than this gate"), (edited(digest=None), "damaged or edited"),
     (b'{"schema":1,"x":NaN}', "NaN")])
 def test_a_damaged_edited_or_future_record_is_an_error_with_a_cure(data, words):

@@ -45,7 +45,8 @@ def test_gzip_runs_are_read_and_a_cut_one_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("line", [
-    {"id": "q", "ranked": [1]}, {"id": "q", "ranked": [None]}, {"id": "q", "ranked": "abc"}, {"id": "q"}, {"ranked": []}, {"id": "", "ranked": []},
+    {"id": "q", "ranked": [1]}, {"id": "q", "ranked": [None]}, {"id": "q", "ranked": "abc"}, {"id": "q"}, {"ranked": []},
+    {"id": "", "ranked": []},
     {"id": "q", "ranked": ["a"], "scores": []}, '{"id":"q","ranked":["a"],"scores":[NaN]}', {"id": "q", "ranked": ["a"], "scores": [True]},
     {"id": "q", "ranked": [{"doc": "a", "start": 5, "end": 2}]}, {"id": "q", "ranked": [{"doc": 3}]}, {"id": "q", "ranked": ["a", ""]},
     {"id": "q", "ranked": [{"doc": "a", "score": 1}, {"doc": "b"}]}, {"id": "q", "ranked": [], "ms": "fast"}, [1], "3"])

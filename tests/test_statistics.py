@@ -38,7 +38,8 @@ def test_the_exact_interval_is_what_resampling_converges_to(kind, n, moved):
 def test_scipy_draws_the_same_interval():
     stats = pytest.importorskip("scipy.stats")
     values = deltas("ndcg", 150, 60, 3)
-    oracle = stats.bootstrap((values,), lambda x, axis: x.mean(axis=axis), n_resamples=20_000, method="percentile", rng=1).confidence_interval
+    oracle = stats.bootstrap((values,), lambda x, axis: x.mean(axis=axis), n_resamples=20_000, method="percentile",
+                             rng=1).confidence_interval
     ours = mean_interval(values)
     assert ours.lo == pytest.approx(oracle.low, abs=0.0012) and ours.hi == pytest.approx(oracle.high, abs=0.0012)
 
@@ -120,7 +121,8 @@ def test_the_permutation_p_equals_plain_enumeration(values):
 def test_the_sampled_permutation_p_is_near_scipys_and_never_zero():
     stats = pytest.importorskip("scipy.stats")
     values = deltas("ndcg", 60, 40, 9)
-    oracle = stats.permutation_test((values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=20_000, rng=1).pvalue
+    oracle = stats.permutation_test((values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples",
+                                    n_resamples=20_000, rng=1).pvalue
     assert sign_flip_p(values) == pytest.approx(oracle, abs=0.02)
     assert sign_flip_p([-0.1 - i / 1000 for i in range(200)]) > 0
 
