@@ -6,14 +6,23 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from gate.errors import InvalidInput
-from gate.snapshot.manifest import MAX_FILES, FileFacts
 
+MAX_FILES = 10_000
 _BLOCK = 1024**2
 # O_NONBLOCK: opening a named pipe must not wait for somebody to write into it.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """``sha256`` is 64 hex digits."""
+
+    sha256: str
+    bytes: int
 
 
 def _open(path: Path) -> int:

@@ -10,27 +10,19 @@ from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
+from gate.snapshot.files import MAX_FILES, FileFacts, read_regular
 
 SCHEMA = 1
 NAME = "manifest.json"
 UNITS = "units.jsonl"
 KINDS = ("bm25", "dense")
 MAX_BYTES = 16 * 1024**2
-MAX_FILES = 10_000
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "schema": int, "kind": str, "corpus_digest": str, "units": int, "documents": int, "embedding": (dict, type(None)),
     "chunker": dict, "index": dict, "built_by": str, "files": dict, "tree_digest": str}
 _OPTIONAL = {"created", "embedding"}
-
-
-@dataclass(frozen=True)
-class FileFacts:
-    """``sha256`` is 64 hex digits."""
-
-    sha256: str
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -137,8 +129,6 @@ def parse(data: bytes, name: str) -> Manifest:
 
 def read_manifest(directory: Path) -> Manifest:
     """Read ``manifest.json`` of a snapshot directory, without looking at the other files."""
-    from gate.snapshot.files import read_regular
-
     if not directory.is_dir():
         raise InvalidInput(f"{directory}: no such snapshot directory",
                            "check `snapshot.path`, and that an earlier step built or downloaded the snapshot")
