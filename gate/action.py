@@ -14,12 +14,12 @@ from typing import Any
 from gate import pipeline
 from gate.baseline.approval import judge
 from gate.baseline.making import input_metadata
-from gate.baseline.publish import Publisher, approved, first_words, may_start_afresh, merged_approval
+from gate.baseline.publish import Publisher, approved, first_words, may_start_afresh, merged_approval, not_seen_by_the_approver
 from gate.baseline.record import Provenance
 from gate.baseline.stores import ArtifactStore, Found, Missing
 from gate.changes import policy_changes
 from gate.delivery import Outside, deliver, show_printed
-from gate.errors import EXIT_CANNOT_DECIDE, GateError, GitHubError, InvalidInput
+from gate.errors import EXIT_CANNOT_DECIDE, CannotDecide, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
@@ -97,6 +97,8 @@ class Step:
     evaluated: Evaluated | None = None
     around: Circumstances = Circumstances()
     updated: str = "no"
+    unreadable: bool = False
+    comment: str = ""
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
@@ -104,13 +106,21 @@ class Step:
         try:
             report = self._judge(mode)
         except GateError as error:
-            report = pipeline.failure_report(error, self.settings.policy if self.settings else Policy(), self.around)
+            report = self._failed(error)
+        except Exception as error:
+            # An input that nobody foresaw must not cost the comment and the outputs as well.
+            print(commands.neutralise(traceback.format_exc()))
+            report = self._failed(CannotDecide(f"the gate itself broke ({type(error).__name__}: {error}); the log has the traceback",
+                                               "report it with the traceback; this is no judgement of the change"))
         evaluated, settings = self.evaluated, self.settings
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
-        return deliver(report, outside, run=run_lines(evaluated.run.rankings) if evaluated else None,
-                       comment=settings.comment if settings else "always", golden=self._golden_path(), baseline_updated=self.updated)
+        return deliver(report, outside, run=run_lines(evaluated.run.rankings) if evaluated else None, golden=self._golden_path(),
+                       comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated)
+
+    def _failed(self, error: GateError) -> Report:
+        return pipeline.failure_report(error, self.settings.policy if self.settings else Policy(), self.around)
 
     def _judge(self, mode: Mode) -> Report:
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides)
@@ -126,12 +136,15 @@ class Step:
         assert pull is not None
         base_sha = self.repository.branch_tip(pull.base_ref) or pull.base_sha
         rules = self._rules_at(base_sha, settings)
+        if rules is settings and pull.base_ref != self.context.default_branch:
+            # A check belongs to a commit, not to a pull request: a branch without rules must not give the green that main would not.
+            rules = self._rules_at(self.context.default_branch, settings)
         self.around = replace(self.around, approval=judge(
             approval_facts(self.repository, pull.number, rules.baseline.label), pull.head_sha))
         found = self._store(rules).find(base_sha, self.context.run_id)
         if isinstance(found, Found):
             return self._assess(evaluated, found, rules.policy)
-        if rules is not settings:
+        if rules is not settings or found.kind != "never" or self.unreadable:
             raise found.error()
         self._say("The base branch has no configuration of this gate yet: nothing was compared. After the merge the first run on the "
                   "default branch makes the baseline.")
@@ -153,6 +166,8 @@ class Step:
         found = store.find(self.context.sha, self.context.run_id)
         approval, why_not = merged_approval(self.repository, self.context, settings.baseline.label, self.sleep)
         self.around = replace(self.around, approval=approval)
+        if approval and approval.eligible and isinstance(found, Found):
+            why_not = why_not or not_seen_by_the_approver(self.repository, self.context, approval, found)
         grant = approved(approval) if approval and approval.eligible and not why_not else None
         publisher = Publisher(store, self.context, settings, evaluated, self.clock)
         if isinstance(found, Found):
@@ -185,11 +200,12 @@ class Step:
             try:
                 rules = parse_settings(data, settings.source, f"{self.inputs.config}@{base[:12]}")
             except InvalidInput as error:
-                state = f"unreadable on the base branch ({error.problems[0]})"
+                self.unreadable, state = True, f"unreadable on the base branch ({error.problems[0]})"
             else:
                 self._know(label=rules.baseline.label)
-                self.around = replace(self.around, gate=rules.gate, changes=tuple(
-                    policy_changes(policy_facts(rules), policy_facts(settings))))
+                self.comment = self.inputs.comment or rules.comment
+                self.around = replace(self.around, gate=rules.gate, show_queries=rules.show_queries and settings.show_queries,
+                                      changes=tuple(policy_changes(policy_facts(rules), policy_facts(settings))))
                 return rules
         self._know(label=settings.baseline.label)
         self.around = replace(self.around, changes=(InputChange("configuration", state, self.inputs.config, needs_approval=True),))

@@ -47,8 +47,9 @@ def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Input
 
 
 def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
-    """A row for each parameter of the retriever that differs; shown, never blocked."""
-    return [InputChange(f"retriever {key}", setting(old.get(key)), setting(new.get(key)))
+    """A row for each parameter of the retriever that differs. They are what is under test, so they are only shown; but another kind, or
+    another run file, can stop the gate from measuring the code at all."""
+    return [InputChange(f"retriever {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=key in ("kind", "file"))
             for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
 
 

@@ -11,17 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gate.errors import GateError, InvalidInput
+from gate.errors import InvalidInput
 from gate.github import commands
 from gate.github.comments import CommentResult, upsert_comment
 from gate.github.event import Context
 from gate.github.repository import Repository
 from gate.reports.annotations import annotations
 from gate.reports.comment import render_comment
-from gate.reports.files import write_reports
+from gate.reports.files import REPORT_FILES, write_reports
 from gate.reports.report import Report
 from gate.reports.summary import render_summary
 from gate.reports.text import render_text
+from gate.settings import inside
 
 # Uploads the files of a folder under a name and says where they are.
 Upload = Callable[[str, Mapping[str, bytes]], str]
@@ -42,7 +43,7 @@ class Outside:
 def report_folder(workspace: Path, report_dir: str) -> Path:
     """The folder for the reports. A pull request may not make it lead out of the workspace, by a link for instance."""
     folder = workspace / report_dir
-    if not folder.resolve().is_relative_to(workspace.resolve()) or folder.resolve() == workspace.resolve():
+    if "\0" in report_dir or folder.is_symlink() or not inside(folder, workspace.resolve()) or folder.resolve() == workspace.resolve():
         raise InvalidInput(f"input `report-dir`: {report_dir!r} is no folder of its own inside the repository")
     return folder
 
@@ -83,7 +84,7 @@ def outputs(report: Report, comment: CommentResult, report_path: str, baseline_u
 def _attempt(what: str, action: Callable[[], object]) -> object:
     try:
         return action()
-    except (GateError, OSError) as error:
+    except Exception as error:
         print(commands.annotation("warning", f"{what} could not be written: {error}", title="Retrieval Gate"))
         return None
 
@@ -94,15 +95,20 @@ def _files(report: Report, outside: Outside, run: bytes | None) -> Path:
     owner = outside.workspace.stat()
     if os.geteuid() == 0:
         # The container is root and the runner is not: root's files would break the clean-up of a self-hosted runner.
-        for path in (folder, *folder.iterdir()):
+        for path in (folder, *_written(folder)):
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return folder
+
+
+def _written(folder: Path) -> list[Path]:
+    """Our own files; whatever else a pull request put into the folder is none of ours."""
+    return [path for name in REPORT_FILES if (path := folder / name).is_file() and not path.is_symlink()]
 
 
 def _artifact(report: Report, outside: Outside, folder: object) -> str:
     if outside.upload is None or not isinstance(folder, Path):
         return ""
-    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink()}
+    files = {path.name: path.read_bytes() for path in _written(folder)}
     return outside.upload(f"retrieval-gate-report-{report.gate}", files)
 
 

@@ -40,7 +40,7 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         _say("main: asking every golden query …")
         before = _evaluated(settings)
         record = make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy),
-                                      Provenance(by="the demo"))
+                             Provenance("local"))
         _say(f"pull request «{change}»: the same queries, the same snapshot, the changed retriever …\n")
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ from gate.baseline.kind import is_record
 from gate.changes import change_checks, corpus_changes, label_changes_shown, retriever_changes
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
+from gate.figures import short_digest
+from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.policy import Policy
@@ -23,6 +25,7 @@ from gate.scoring.score import ScoredRun, score_run
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.baseline.record import Record
+    from gate.scoring.metrics import Metric
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -76,7 +79,10 @@ def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
     from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
+    if problems := misnamed(golden, settings.policy, str(settings.source)):
+        raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
+    notes = _corpus_notes(golden, snapshot) if snapshot else []
     rankings: dict[str, Ranking] = {}
     failure = None
     retriever = build_retriever(settings, snapshot)
@@ -90,7 +96,20 @@ def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
         failure = error
     return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
-                     snapshot.titles() if snapshot else {}, failure, tuple(retriever.notes), _printed(retriever))
+                     snapshot.titles() if snapshot else {}, failure, (*notes, *retriever.notes), _printed(retriever))
+
+
+def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
+    """What does not fit between golden set and corpus. Raises when nothing does: such a run could only be worthless."""
+    known = {str(unit[key]) for unit in snapshot.units() for key in ("id", "doc", "parent") if unit.get(key)}
+    lines, nothing = strange_documents(golden, known)
+    if nothing:
+        raise InvalidInput(lines, f"name documents as the snapshot does, for instance {min(known, default='')!r}")
+    corpus = snapshot.manifest.corpus_digest
+    if golden.corpus_digest and golden.corpus_digest != corpus:
+        lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "
+                     f"{short_digest(corpus)}: see whether labels are out of date")
+    return lines
 
 
 def _printed(retriever: Any) -> str:
@@ -117,12 +136,25 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
     return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str) -> None:
-    """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together."""
-    if scored.excluded.errored and len(scored.excluded.errored) > policy.max_errors:
+def check_depth(metrics: Sequence[Metric], record: Record) -> None:
+    """A record knows how deep its rankings are; a metric that looks deeper would count what was never fetched as not found."""
+    deep = [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
+    if deep:
+        raise InvalidInput(f"the record holds {record.depth} results for each query, too few for {', '.join(deep)}",
+                           "make the record again with a larger `depth`, or use smaller cutoffs")
+
+
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, may_be_new: bool = False) -> None:
+    """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
+
+    ``may_be_new``: the golden set may have been replaced as a whole since this run; an approval has to cover that.
+    """
+    errored = len(scored.excluded.errored)
+    # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
+    if errored > policy.max_errors or 2 * errored > errored + len(scored.queries):
         raise CannotDecide(_error_lines(scored, run, policy, side),
                            "mend the retriever; the queries that worked are kept in run.jsonl.gz")
-    problems = policies.validity_problems(scored, side)
+    problems = [] if may_be_new else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")
 
@@ -138,17 +170,21 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report."""
     around = around or Circumstances()
     metrics = policy.all_metrics
+    if reference and reference.record:
+        check_depth(metrics, reference.record)
     scored = score_run(golden, candidate, metrics, policy.unit)
     check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
     base = comparison = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
+        _found_something(golden, candidate, scored)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
         base = score_run(golden, reference.run, metrics, policy.unit)
-        check_validity(base, reference.run, policy, reference.run.name or "baseline")
+        check_validity(base, reference.run, policy, reference.run.name or "baseline",
+                       may_be_new=reference.labels is not None)
         labels = label_changes(reference.labels, golden)
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate))
@@ -184,13 +220,23 @@ def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputCh
             *retriever_changes(record.retriever, facts["retriever"])]
 
 
+def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> None:
+    """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
+    if any(score.first_rank is not None for score in scored.queries.values()):
+        return
+    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.gains)
+    given = next((doc for ranking in candidate.rankings.values() for doc in ranking.docs), "nothing")
+    raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
+                       f"like {wanted!r}, the retriever returns {given!r}",
+                       "make both name documents alike; a run that finds nothing is no baseline")
+
+
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:
-    unknown = [i for i in policy.must_hit if i not in golden.by_id]
-    if unknown:
-        raise InvalidInput([f"must-hit query {i!r} is not in the golden set" for i in unknown],
-                           "mend `must_hit` in the configuration, or bring the query back")
     tagged = [q.id for q in golden.queries if set(q.tags) & set(policy.must_hit_tags)]
-    return list(dict.fromkeys((*policy.must_hit, *tagged)))
+    carried = {tag for q in golden.queries for tag in q.tags}
+    # A tag that nobody carries any more guards nothing: it is missed as if it were a query.
+    gone = [f"every query with the tag {tag}" for tag in policy.must_hit_tags if tag not in carried]
+    return list(dict.fromkeys((*policy.must_hit, *tagged, *gone)))
 
 
 def _golden_facts(golden: GoldenSet) -> dict[str, Any]:

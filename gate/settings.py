@@ -20,6 +20,7 @@ from gate.yamlio import Document, load_yaml, parse_yaml
 
 DEFAULT_CONFIG = "retrieval-gate.yml"
 COMMENTS = ("always", "on-change", "never")
+_LONGEST_PATH = 1024
 _GATE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
@@ -90,7 +91,7 @@ def policy_facts(settings: Settings) -> dict[str, Any]:
             "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
             "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
             "max_errors": policy.max_errors, "confidence": m.confidence, "bootstrap": m.bootstrap, "resamples": m.resamples,
-            "seed": m.seed, "label": baseline.label}
+            "seed": m.seed, "label": baseline.label, "depth": settings.depth}
 
 
 def policy_digest(settings: Settings) -> str:
@@ -107,11 +108,13 @@ def _metric(section: Section, key: str, name: str) -> Metric | None:
 
 
 def _limits_by_metric(section: Section, key: str) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for name, value in section.mapping(key).items():
         metric = _metric(section, f"{key}.{name}", name)
         number = section.checked_number(f"{key}.{name}", value, 0.0, 1.0)
-        if metric is not None and number is not None:
+        if metric is not None and str(metric) in found:
+            section.problem(f"{key}.{name}", f"metric {metric} is given twice, in two spellings")
+        elif metric is not None and number is not None:
             found[str(metric)] = number
     return found
 
@@ -149,6 +152,14 @@ def _policy(section: Section) -> Policy:
     return policy
 
 
+def inside(path: Path, root: Path) -> bool:
+    """Whether a path stays below ``root`` (resolved), links followed. A loop of links leads nowhere, so not inside either."""
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
 class _Paths:
     """Resolves paths of the config against its directory and, when a root is given, keeps them inside it, links included."""
 
@@ -156,8 +167,11 @@ class _Paths:
         self.base, self.root = base, root.resolve() if root else None
 
     def take(self, section: Section, key: str, text: str) -> Path:
+        if "\0" in text or len(text) > _LONGEST_PATH:
+            section.problem(key, f"{text[:60]!r} is no path")
+            return self.base
         path = self.base / text
-        if self.root is not None and not path.resolve().is_relative_to(self.root):
+        if self.root is not None and not inside(path, self.root):
             section.problem(key, f"path {text!r} leads out of the repository")
         return path
 
@@ -225,13 +239,20 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
 def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read a config file. ``root``: the directory no path may leave. ``overrides``: values of action inputs."""
     path = Path(path)
-    if not path.is_file():
+    if not _is_file(path):
         raise InvalidInput(f"{path}: no such configuration file",
                            f"write one (README, «Settings») or name it with the input `config` / the option --config; "
                            f"the default is {DEFAULT_CONFIG}")
-    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+    if root is not None and not inside(path, root.resolve()):
         raise InvalidInput(f"input `config`: {path} leads out of the repository")
     return _build(load_yaml(path), path, root, overrides or {})
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def parse_settings(data: bytes, path: str | Path, name: str) -> Settings:

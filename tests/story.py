@@ -61,6 +61,7 @@ class Story:
             fake.grant(self.repo, login, role)
         fake.user("eve")
         self.runs, self.workspace = 0, tmp
+        self.prepare = lambda workspace: None
 
     # -- what people do ------------------------------------------------------------------------------------------------
 
@@ -123,6 +124,7 @@ class Story:
         for name in ("output", "summary"):
             (here / name).touch()
         workspace = self.workspace = self.checkout(sha)
+        self.prepare(workspace)
         environ = {**self.fake.job_env(gh, self.fake.url), "GITHUB_EVENT_PATH": str(here / "event.json"),
                    "GITHUB_WORKSPACE": str(workspace), "GITHUB_OUTPUT": str(here / "output"),
                    "GITHUB_STEP_SUMMARY": str(here / "summary"), "INPUT_CONFIG": "retrieval-gate.yml",
@@ -130,10 +132,17 @@ class Story:
         self.capsys.readouterr()
         code = main(environ, sleep=lambda seconds: None, clock=lambda: self.fake.clock.now.timestamp())
         log = self.capsys.readouterr().out
-        self.fake.finish(gh, "success" if code == 0 else "failure")
+        self.finish(gh, code)
         report = workspace / "retrieval-gate-report" / "report.json"
         outputs = dict(re.findall(r"^([\w-]+)<<(?:\S+)\n(.*)\n", (here / "output").read_text(), re.M))
         return Outcome(code, outputs, (here / "summary").read_text(), log, json.loads(report.read_text()) if report.is_file() else {})
+
+    def finish(self, gh, code: int) -> None:
+        """The run ends, and so does its only job: the gate's."""
+        conclusion = "success" if code == 0 else "failure"
+        self.fake.finish(gh, conclusion)
+        for job in gh.jobs:
+            job.conclusion = conclusion
 
     # -- what can be seen ----------------------------------------------------------------------------------------------
 

@@ -385,10 +385,15 @@ def test_a_broken_configuration_on_main_can_be_mended_with_an_approval(started):
     assert started.on_pull(pr).verdict == "accepted"
 
 
-def test_another_retriever_is_shown_and_not_blocked(started):
-    pr = started.pull({"retrieval-gate.yml": CONFIG.replace("run.jsonl", "new.jsonl"), "new.jsonl": run()})
-    outcome = started.on_pull(pr, "opened")
-    assert outcome.code == 0 and "new.jsonl" in started.comments(pr)[0]
+def test_another_function_is_shown_and_not_blocked_but_another_run_file_needs_an_approval(fake, tmp_path, capsys):
+    code = "def one(query, n):\n    return ['d' + query.split()[-1]]\n\n\ndef two(query, n):\n    return one(query, n)\n"
+    config = "golden: golden.jsonl\nretriever:\n  kind: python\n  function: code:one\n"
+    story = Story(fake, tmp_path, capsys, {"retrieval-gate.yml": config, "golden.jsonl": golden(20), "code.py": code, GATE_PATH: "x"})
+    story.on_push()
+    pr = story.pull({"retrieval-gate.yml": config.replace(":one", ":two")})
+    assert story.on_pull(pr, "opened").code == 0 and "code:two" in story.comments(pr)[0]
+    copied = story.pull({"retrieval-gate.yml": CONFIG.replace("depth: 10\n", ""), "run.jsonl": run(n=20)})
+    assert "change retriever kind" in failed_changes(story.on_pull(copied, "opened"))
 
 
 def test_comment_on_change_stays_silent_until_there_is_something_and_then_keeps_it_up_to_date(started):
@@ -406,3 +411,78 @@ def test_comment_never_writes_none(started):
     pr = started.pull(HARM)
     outcome = started.on_pull(pr, "opened")
     assert (outcome.code, outcome.outputs["comment-status"]) == (1, "not-asked") and not started.comments(pr)
+
+
+def test_easy_queries_that_are_added_lift_nothing_over_its_floor(started):
+    floor = CONFIG + "policy:\n  tolerance: 0.5\n  floors: {ndcg@10: 0.95}\n"
+    started.fake.commit(started.repo, {"retrieval-gate.yml": floor})
+    pr = started.pull({"golden.jsonl": golden(N + 400), "run.jsonl": run(lost=30, n=N + 400)})
+    assert "floor ndcg@10" in failed_changes(started.on_pull(pr, "opened"))
+
+
+def test_a_run_that_failed_on_most_queries_is_no_judgement_however_many_errors_are_allowed(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": CONFIG + "policy: {max_errors: 1000}\n"})
+    broken = lines({"id": f"q{i}", "error": "boom"} if i else {"id": "q0", "ranked": ["d0"]} for i in range(N))
+    outcome = started.on_pull(started.pull({"run.jsonl": broken}), "opened")
+    assert (outcome.code, outcome.verdict) == (3, "cannot-decide")
+
+
+def test_a_wholly_new_golden_set_needs_an_approval_and_gets_through_with_one(started):
+    fresh = lines({"id": f"n{i}", "query": f"new question {i}", "relevant": [f"d{i}"]} for i in range(20))
+    ranked = lines({"id": f"n{i}", "ranked": [f"d{i}"]} for i in range(20))
+    pr = started.pull({"golden.jsonl": fresh, "run.jsonl": ranked})
+    assert started.on_pull(pr, "opened").code == 1
+    started.approve(pr, why="New questions from the log.")
+    assert started.on_pull(pr).verdict == "accepted" and started.merged(pr).outputs["baseline-updated"] == "approved"
+
+
+def test_a_pull_request_to_a_branch_without_rules_is_judged_by_the_default_branchs(started):
+    started.fake.set_branch(started.repo, "release", started.fake.store_commit(started.repo, {"README.md": b"x"}, ()).sha)
+    pr = started.fake.open_pr(started.repo, "ada", HARM, branch="old-release", base="release")
+    outcome = started.on_pull(pr, "opened")
+    assert outcome.code != 0
+
+
+def test_an_expired_baseline_and_a_moved_configuration_together_are_no_first_adoption(started):
+    started.fake.clock.advance(days=91)
+    pr = started.pull({"retrieval-gate.yml": None, "moved.yml": CONFIG, **HARM})
+    assert started.on_pull(pr, "opened", config="moved.yml").code == 3
+
+
+def test_an_unreadable_base_configuration_is_no_first_adoption(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": "golden: [\n"})
+    pr = started.pull({"retrieval-gate.yml": CONFIG + "gate: fresh\n", **HARM})
+    assert started.on_pull(pr, "opened").code == 3
+
+
+def test_one_pull_requests_approval_does_not_take_in_what_another_lost(started):
+    harmless, harmful = started.pull({"a.txt": "x"}), started.pull(HARM)
+    started.approve(harmless, why="Adds a file that search needs.")
+    assert started.merged(harmful).outputs["baseline-updated"] == "carried"
+    outcome = started.merged(harmless)
+    assert (outcome.code, outcome.outputs["baseline-updated"]) == (1, "carried")
+    assert "does not cover" in outcome.summary
+
+
+def test_an_approval_of_a_commit_that_contains_the_earlier_loss_covers_it(started):
+    started.merged(started.pull(HARM))
+    pr = started.pull({"a.txt": "x"})
+    started.approve(pr, why="Accepts what the last change cost.")
+    assert started.merged(pr).outputs["baseline-updated"] == "approved"
+
+
+def test_a_pull_request_cannot_silence_the_comment_or_publish_hidden_queries(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": CONFIG + "show_queries: false\n"})
+    pr = started.pull({"retrieval-gate.yml": CONFIG + "comment: never\n", **HARM})
+    assert started.on_pull(pr, "opened").outputs["comment-status"] == "created"
+    assert "question number" not in started.comments(pr)[0]
+
+
+def test_the_report_folder_is_never_a_link_and_a_planted_file_is_not_uploaded(started, tmp_path):
+    target = tmp_path / "outside"
+    target.mkdir()
+    pr = started.pull(HARM)
+    started.prepare = lambda workspace: (workspace / "retrieval-gate-report").symlink_to(target)
+    outcome = started.on_pull(pr, "opened")
+    assert outcome.code == 1 and not list(target.iterdir())
+    assert started.comments(pr)

@@ -125,3 +125,21 @@ def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory,
         assert read_golden(path).digest
     except GateError as error:
         assert error.exit_code == 2
+
+
+def test_rules_that_name_what_the_golden_set_does_not_have_are_all_listed_with_the_nearest_name(write):
+    from gate.golden.fit import misnamed
+    from gate.policy import Policy, Protected
+
+    golden = read_golden(write("g.jsonl", GOOD | {"tags": ["exact-term"]}))
+    found = misnamed(golden, Policy(protected=(Protected("exact_term", 0.1),), must_hit=("q1", "q7"), must_hit_tags=("nono",)), "gate.yml")
+    assert len(found) == 3 and "did you mean 'exact-term'?" in found[0] and "'nono'" in found[1] and "'q7'" in found[2]
+
+
+def test_documents_that_the_corpus_does_not_hold_are_listed_with_their_line(write):
+    from gate.golden.fit import strange_documents
+
+    golden = read_golden(write("g.jsonl", GOOD, {"id": "q2", "query": "x", "relevant": ["vpn#restat"]}))
+    lines, nothing = strange_documents(golden, {"a", "vpn#restart"})
+    assert len(lines) == 1 and "g.jsonl:2" in lines[0] and "did you mean 'vpn#restart'?" in lines[0] and not nothing
+    assert strange_documents(golden, {"z"})[1]

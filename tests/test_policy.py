@@ -72,7 +72,8 @@ def test_a_protected_tag_fails_on_its_point_estimate_though_the_average_hides_it
 def test_the_credible_rule_wants_a_significant_drop_in_the_protected_tag():
     tags = {f"q{i}": ("exact-term",) for i in range(20)}
     policy = Policy(protected=(Protected("exact-term", 0.02, "credible"),))
-    assert check(assessed(lost=3, tags=tags, policy=policy), "protected exact-term").outcome == "pass"
+    assert check(assessed(lost=0, gained=3, tags=tags, policy=policy), "protected exact-term").outcome == "pass"
+    assert check(assessed(lost=3, tags=tags, policy=policy), "protected exact-term").outcome == "inconclusive"
     assert check(assessed(lost=9, tags=tags, policy=policy), "protected exact-term").outcome == "fail"
 
 
@@ -89,9 +90,9 @@ def test_must_hit_by_tag():
     assert assessed(n=5000, lost=1, tags={"q0": ("vital",)}, policy=Policy(must_hit_tags=("vital",))).verdict == "fail"
 
 
-def test_a_must_hit_query_that_does_not_exist_is_an_input_error_not_a_pass():
-    with pytest.raises(InvalidInput, match="'nope' is not in the golden set"):
-        assessed(policy=Policy(must_hit=("nope",)))
+def test_a_must_hit_query_that_is_gone_is_missed_too():
+    report = assessed(policy=Policy(must_hit=("nope",)))
+    assert report.verdict == "fail" and "nope" in check(report, "must-hit").sentence
 
 
 def test_max_drop_is_a_plain_threshold():
@@ -167,9 +168,14 @@ def test_one_paired_query_decides_nothing():
 
 
 def test_without_a_baseline_floors_still_count():
-    golden, run = golden_set({"q": ["a"]}), run_of({"q": ["x"]})
+    golden, run = golden_set({"q": ["a"], "p": ["b"]}), run_of({"q": ["a"], "p": ["x"]})
     assert pipeline.assess(golden, run, None, Policy()).verdict == "no-baseline"
-    assert pipeline.assess(golden, run, None, Policy(floors={"hit@5": 0.5})).verdict == "fail"
+    assert pipeline.assess(golden, run, None, Policy(floors={"hit@5": 0.6})).verdict == "fail"
+
+
+def test_a_first_run_that_finds_nothing_at_all_is_no_baseline():
+    with pytest.raises(InvalidInput, match="names documents like 'a', the retriever returns 'x'"):
+        pipeline.assess(golden_set({"q": ["a"]}), run_of({"q": ["x"]}), None, Policy())
 
 
 def test_every_metric_that_a_rule_names_is_computed():

@@ -91,10 +91,10 @@ def test_inputs_override_the_file_and_a_bad_one_is_named_as_an_input(tmp_path):
 
 def test_the_policy_digest_sees_every_rule_and_the_label_but_not_the_retriever():
     base = parse_settings(SMALL.encode(), "c.yml", "c.yml")
-    same = parse_settings((SMALL + "depth: 50\n").replace("run.jsonl", "b.jsonl").encode(), "c.yml", "c.yml")
+    same = parse_settings((SMALL + "comment: never\n").replace("run.jsonl", "b.jsonl").encode(), "c.yml", "c.yml")
     assert policy_digest(base) == policy_digest(same)
     for change in ("policy: {tolerance: 0.03}", "policy: {max_errors: 1}", "policy: {must_hit: [q]}", "baseline: {label: go}",
-                   "policy: {confidence: 0.9}", "gate: other", "baseline: {artifact: other}"):
+                   "policy: {confidence: 0.9}", "gate: other", "baseline: {artifact: other}", "depth: 40"):
         other = parse_settings((SMALL + change + "\n").encode(), "c.yml", "c.yml")
         assert policy_digest(other) != policy_digest(base), change
 

@@ -37,6 +37,18 @@ def merged_approval(repository: Repository, context: Context, label: str,
     return refused or judged[-1], ""
 
 
+def not_seen_by_the_approver(repository: Repository, context: Context, approval: Eligibility, found: Found) -> str:
+    """Why an approval does not cover all that a new baseline would take in; "" when it does.
+
+    Whatever landed between the run that stored the baseline and this merge was red there, or has not been judged yet. An approval speaks
+    for it only if the approved commit already contained it, so that the comment showed it.
+    """
+    if found.published_at == context.before or repository.is_ancestor_or_same(context.before, approval.head_sha):
+        return ""
+    return (f"The approval of #{approval.pull_request} does not cover what landed on the default branch before it without a passing run "
+            f"({found.published_at[:7]}..{context.before[:7]}): the approved commit did not contain it. Approve a pull request that does.")
+
+
 def may_start_afresh(repository: Repository, context: Context) -> str:
     """Who started this run by hand with the right to re-create an expired baseline; "" for every other run."""
     who = context.triggering_actor or context.actor

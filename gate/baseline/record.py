@@ -18,14 +18,15 @@ from gate.runs import BadRanking, Ranking, Run, parse_ranking
 SCHEMA = 1
 MAX_PACKED = 256 * 1024**2
 MAX_BYTES = 1024**3
-PROVENANCE = ("bootstrap", "approved")
+PROVENANCE = ("bootstrap", "approved", "local")
 
 _REMAKE = "make it again from a run on the default branch (README, «Baseline»)"
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Why this run is a baseline. ``approved`` names who, why and which pull request; ``bootstrap`` is the first one on main."""
+    """Why this run is a baseline. ``approved`` names who, why and which pull request; ``bootstrap`` is the first one on main; ``local``
+    was made by hand on somebody's machine and is never published."""
 
     kind: str = "bootstrap"
     pull_request: int | None = None
@@ -39,6 +40,8 @@ class Provenance:
         """One sentence for people."""
         if self.kind == "approved":
             return f"approved by {self.approver} in pull request #{self.pull_request}: {self.reason}"
+        if self.kind == "local":
+            return "made by hand, outside of the default branch's runs"
         return "bootstrapped by the first run on the default branch" + (f", started by {self.by}" if self.by else "")
 
 

@@ -201,7 +201,7 @@ class Search:
             expires_in_days=left,
         )
         self._sources[item.id] = manifest.carried_from
-        return Found(record, data, info, tuple(notes), manifest.state, item.id, self._reasons())
+        return Found(record, data, info, tuple(notes), manifest.state, item.id, item.head_sha, self._reasons())
 
     def _missing(self) -> Missing:
         kinds = {refused.kind for _, refused in self._refused}

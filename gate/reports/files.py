@@ -11,6 +11,8 @@ from gate.reports.json_report import report_json
 from gate.reports.junit import render_junit
 from gate.reports.report import Report
 
+REPORT_FILES = ("report.json", "run.jsonl.gz", "junit.xml", "comment.md", "report.html")
+
 
 def write_reports(report: Report, out: Path, run: bytes | None) -> None:
     """``report.json``, ``comment.md``, ``report.html``, ``junit.xml``, and ``run.jsonl.gz`` when ``run`` (JSON lines) is given.

@@ -59,7 +59,7 @@ class ActStory(WikiStory):
         artifacts = self.tmp / "artifacts"
         done = engine.act_run(workspace, WORKFLOW, gh.event, event, env={**env, "SHA_REF": sha}, artifact_dir=artifacts,
                               secrets={"GITHUB_TOKEN": token or self.fake.job_token})
-        self.fake.finish(gh, "success" if done.exit_code == 0 else "failure")
+        self.finish(gh, done.exit_code)
         report = {}
         for path in sorted((artifacts / str(gh.id)).glob("*/*.zip")):
             self.fake.artifact(gh, path.stem, path.read_bytes())
@@ -83,6 +83,6 @@ class RunnerStory(WikiStory):
             github={key.removeprefix("GITHUB_").lower(): value for key, value in job.items() if key.startswith("GITHUB_")},
             services={key: value for key, value in job.items() if key.startswith("ACTIONS_")},
             inputs={"config": "retrieval-gate.yml", "token": token or self.fake.job_token, "comment": "", "report-dir": "reports"})
-        self.fake.finish(gh, "success" if done.exit_code == 0 else "failure")
+        self.finish(gh, done.exit_code)
         path = workspace / "reports" / "report.json"
         return Outcome(done.exit_code, done.outputs, done.summary, done.log, json.loads(path.read_text()) if path.is_file() else {})

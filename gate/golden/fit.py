@@ -1,0 +1,44 @@
+"""Does a golden set fit the rules that name its queries and tags, and the corpus that should hold its documents? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from gate.golden.model import GoldenSet
+
+if TYPE_CHECKING:
+    from gate.policy import Policy
+
+_SHOWN = 10
+# Looking for the nearest of very many names takes longer than reading them.
+_SEARCHED = 20_000
+
+
+def misnamed(golden: GoldenSet, policy: Policy, source: str) -> list[str]:
+    """Every query and tag that the rules name and the golden set does not have: a guard that guards nothing."""
+    tags = {tag for query in golden.queries for tag in query.tags}
+    wanted = [("policy.protected", "tag", rule.tag, tags) for rule in policy.protected]
+    wanted += [("policy.must_hit_tags", "tag", tag, tags) for tag in policy.must_hit_tags]
+    wanted += [("policy.must_hit", "query", i, golden.by_id.keys()) for i in policy.must_hit]
+    return [f"{source}: `{key}` names the {kind} {name!r}, which {golden.path} does not have{_nearest(name, known)}"
+            for key, kind, name, known in wanted if name not in known]
+
+
+def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[str], bool]:
+    """Sentences about relevant documents that the corpus does not hold, and whether it holds none at all of them."""
+    named = [(query, doc) for query in golden.queries for doc in query.gains]
+    strange = [(query, doc) for query, doc in named if doc not in known]
+    lines = [f"{golden.path}:{query.line}: document {doc!r} is not in the snapshot{_nearest(doc, known)}"
+             for query, doc in strange[:_SHOWN]]
+    if len(strange) > _SHOWN:
+        lines.append(f"{golden.path}: … and {len(strange) - _SHOWN} more documents that are not in the snapshot")
+    return lines, bool(named) and len(strange) == len(named)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1, 0.6) if len(names) <= _SEARCHED else []
+    return f" (did you mean {near[0]!r}?)" if near else ""
