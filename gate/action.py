@@ -155,6 +155,9 @@ class Step:
         """Merge queue and other branches: the same question, and nothing is written."""
         base = (self.context.before if self.context.event == "merge_group" else "") or self.context.default_branch
         rules = self._rules_at(base, settings)
+        if queued := self.context.queued_pull:
+            # Approved is approved: otherwise no accepted change could ever pass the queue.
+            self.around = replace(self.around, approval=judge(approval_facts(self.repository, queued, rules.baseline.label)))
         found = self._store(rules).find(base, self.context.run_id)
         if isinstance(found, Missing):
             raise found.error()

@@ -486,3 +486,14 @@ def test_the_report_folder_is_never_a_link_and_a_planted_file_is_not_uploaded(st
     outcome = started.on_pull(pr, "opened")
     assert outcome.code == 1 and not list(target.iterdir())
     assert started.comments(pr)
+
+
+def test_an_approved_change_passes_the_merge_queue_and_moves_the_baseline_when_it_lands(started):
+    pr = started.pull(HARM)
+    started.approve(pr)
+    group = started.fake.queue(pr)
+    outcome = started.on_group(group)
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "accepted", "no")
+    before = started.repo.tip
+    started.fake.land(group)
+    assert started.on_push(before=before).outputs["baseline-updated"] == "approved"

@@ -16,6 +16,7 @@ SUPPORTED = ("pull_request", "push", "merge_group", "schedule", "workflow_dispat
 _NAME = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\Z")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _HEADS = "refs/heads/"
+_QUEUED = re.compile(r"\Arefs/heads/gh-readonly-queue/.+/pr-(\d{1,9})-[0-9a-f]{40}\Z")
 # The runner runs such a workflow with the repository's secrets and a token that writes.
 _PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
 
@@ -77,6 +78,12 @@ class Context:
     @property
     def on_default_branch(self) -> bool:
         return bool(self.default_branch) and self.ref == _HEADS + self.default_branch
+
+    @property
+    def queued_pull(self) -> int:
+        """Number of the pull request that a merge group is for, 0 elsewhere."""
+        match = _QUEUED.search(self.ref) if self.event == "merge_group" else None
+        return int(match[1]) if match else 0
 
     @property
     def head_sha(self) -> str:
