@@ -24,7 +24,7 @@ lint: $(BIN)/.test
 	if [ -f action.yml ]; then $(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml; fi
 	find . -path ./.venv -prune -o -path '*/.github/workflows/*.yml' -print | \
 		xargs -r $(BIN)/check-jsonschema --builtin-schema vendor.github-workflows
-	$(BIN)/zizmor --offline --quiet .
+	$(BIN)/zizmor --offline --quiet action.yml examples/.github/workflows
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
@@ -45,6 +45,7 @@ $(BIN)/python:
 $(BIN)/.runtime: requirements/runtime.txt pyproject.toml setup.py | $(BIN)/python
 	$(PIP) install --require-hashes -r requirements/runtime.txt
 	$(PIP) install --no-deps --config-settings editable_mode=compat -e .
+	$(BIN)/python -m compileall -q gate # pip compiles what it installs, but not this; without, every start may compile it anew
 	@touch $@
 
 $(BIN)/.test: $(BIN)/.runtime requirements/test.txt

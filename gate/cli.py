@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +14,11 @@ from gate import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code (README, «Exit codes»)."""
+    """Run one command; returns the exit code (README, «Exit codes»). Without ``argv`` it is the whole process."""
+    if argv is None:
+        # Nothing here makes cycles worth a search, and the searches at exit go through all of numpy: an eighth of a short run.
+        gc.disable()
+        atexit.register(gc.freeze)
     parser = build_parser()
     options = parser.parse_args(argv)
     if not getattr(options, "command", None):
@@ -70,6 +76,8 @@ def build_parser() -> argparse.ArgumentParser:
     build.add_argument("--kind", choices=("bm25", "dense"), required=True)
     build.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
     build.add_argument("--out", type=Path, required=True, metavar="DIR")
+    build.add_argument("--ids", choices=("stem", "path"), default="stem",
+                       help="a file's id is its name (stem) or its path in the folder (path), without the ending")
     build.add_argument("--vectors", type=Path, metavar="NPY", help="dense: one row a document, in corpus order")
     build.add_argument("--query-vectors", type=Path, metavar="NPY", help="dense: one row a query")
     build.add_argument("--queries", type=Path, metavar="JSONL", help="dense: ids of the query vectors, in row order")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -18,6 +19,8 @@ def compare(options: Namespace) -> int:
     from gate import pipeline
     from gate.golden.read import read_golden
 
+    # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     policy, gate = Policy(), "default"
     if options.config:
         from gate.settings import load_settings
@@ -86,18 +89,26 @@ def evaluate(options: Namespace) -> int:
 
 def snapshot_build(options: Namespace) -> int:
     """``snapshot build``."""
+    from gate.figures import plural
     from gate.snapshot.build import build_bm25, build_dense
     from gate.snapshot.corpus import read_corpus
 
+    given = [f"--{name.replace('_', '-')}" for name in ("vectors", "query_vectors", "queries", "model", "revision")
+             if getattr(options, name)]
+    if options.kind == "bm25" and given:
+        raise InvalidInput(f"a bm25 snapshot has no use for {', '.join(given)}", "leave them out, or build with --kind dense")
     if options.kind == "dense" and options.vectors is None:
         raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
-    corpus = read_corpus(options.corpus)
+    corpus = read_corpus(options.corpus, ids=options.ids)
+    for warning in corpus.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     if options.kind == "bm25":
         manifest = build_bm25(corpus, options.out, replace=options.replace)
     else:
         manifest = build_dense(corpus, options.vectors, options.out, model=options.model, revision=options.revision,
                                query_vectors=options.query_vectors, queries=options.queries, replace=options.replace)
-    print(f"{options.out}: {manifest.units} units of {manifest.documents} documents\ndigest: {manifest.tree_digest}")
+    print(f"{options.out}: {plural(manifest.units, 'unit')} of {plural(manifest.documents, 'document')}\n"
+          f"digest: {manifest.tree_digest}")
     return 0
 
 
@@ -105,7 +116,7 @@ def snapshot_verify(options: Namespace) -> int:
     """``snapshot verify``."""
     from gate.snapshot.verify import verify
 
-    manifest = verify(options.directory, options.digest)
+    manifest = verify(options.directory, options.digest, option=True)
     print(f"{options.directory}: every file is as the manifest says\ndigest: {manifest.tree_digest}")
     return 0
 
@@ -114,7 +125,7 @@ def snapshot_show(options: Namespace) -> int:
     """``snapshot show``."""
     from gate.snapshot.show import show
 
-    print(show(options.directory))
+    print(show(options.directory), end="")
     return 0
 
 

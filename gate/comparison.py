@@ -6,7 +6,6 @@ Only queries that have a score on both sides are paired. What is not paired is l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gate.golden.model import GoldenSet
@@ -31,8 +30,7 @@ class Method(NamedTuple):
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class Paired:
+class Paired(NamedTuple):
     """One metric over paired queries: means of both sides, mean delta (candidate − baseline) and what it is worth.
 
     ``ci``, ``p_value`` (sign-flip) and ``mde`` are None where nothing is tested; ``q_value`` is p after Benjamini–Hochberg over all
@@ -67,8 +65,7 @@ class QueryChange(NamedTuple):
     candidate_rank: int | None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Everything a decision and a report need of two scored runs.
 
     ``identical``: every paired ranking is the same to full depth. ``lost`` / ``gained``: hit → miss / miss → hit at ``flip_k``, by damage.
@@ -85,10 +82,10 @@ class Comparison:
     changes: tuple[QueryChange, ...]
     paired: tuple[str, ...]
     unpaired: tuple[str, ...]
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    relabelled: tuple[str, ...] = ()
-    deltas: Mapping[str, float] = field(default_factory=dict)
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    relabelled: tuple[str, ...]
+    deltas: Mapping[str, float]
 
     @property
     def main(self) -> Paired:
@@ -124,9 +121,10 @@ def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, 
     result = Paired(n, sum(baseline) / n if n else 0.0, sum(candidate) / n if n else 0.0, mean, better, worse)
     if not test or n < 2:
         return result
-    return replace(result, ci=mean_interval(deltas, method.confidence, method.bootstrap, method.seed, method.resamples),
-                   p_value=sign_flip_p(deltas, seed=method.seed), mde=minimum_detectable_effect(deltas, method.confidence),
-                   mcnemar=mcnemar(better, worse) if binary else None)
+    return result._replace(
+        ci=mean_interval(deltas, method.confidence, method.bootstrap, method.seed, method.resamples),
+        p_value=sign_flip_p(deltas, seed=method.seed), mde=minimum_detectable_effect(deltas, method.confidence),
+        mcnemar=mcnemar(better, worse) if binary else None)
 
 
 def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> bool:
@@ -135,7 +133,7 @@ def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> boo
                and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
 
 
-def _columns(scored: ScoredRun, ids: Sequence[str], name: str) -> list[float]:
+def _column(scored: ScoredRun, ids: Sequence[str], name: str) -> list[float]:
     return [scored.queries[i].values[name] for i in ids]
 
 
@@ -145,7 +143,7 @@ def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], prim
     places += [(table, name) for table in tags.values() for name in table]
     places = [(table, name) for table, name in places if table[name].p_value is not None]
     for (table, name), q in zip(places, benjamini_hochberg([table[name].p_value or 0.0 for table, name in places]), strict=True):
-        table[name] = replace(table[name], q_value=q)
+        table[name] = table[name]._replace(q_value=q)
 
 
 def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primary: Metric, *,
@@ -157,17 +155,17 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     paired = tuple(i for i in candidate.queries if i in baseline.queries and i not in fresh)
     unpaired = tuple(q.id for q in golden.queries
                      if q.id not in fresh and (q.id in candidate.queries) != (q.id in baseline.queries))
-    metrics = {str(m): pair(_columns(baseline, paired, str(m)), _columns(candidate, paired, str(m)), method, binary=m.binary)
-               for m in candidate.metrics}
-    strata: dict[str, list[str]] = {}
-    for i in paired:
+    columns = {str(m): (_column(baseline, paired, str(m)), _column(candidate, paired, str(m))) for m in candidate.metrics}
+    metrics = {str(m): pair(*columns[str(m)], method, binary=m.binary) for m in candidate.metrics}
+    strata: dict[str, list[int]] = {}
+    for row, i in enumerate(paired):
         for tag in golden.by_id[i].tags:
-            strata.setdefault(tag, []).append(i)
+            strata.setdefault(tag, []).append(row)
     tags: dict[str, dict[str, Paired]] = {}
     for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
-        ids = strata[tag]
-        tags[tag] = {str(m): pair(_columns(baseline, ids, str(m)), _columns(candidate, ids, str(m)), method,
-                                  test=str(m) == name and len(ids) >= SMALL_STRATUM) for m in candidate.metrics}
+        rows = strata[tag]
+        tags[tag] = {metric: pair([before[row] for row in rows], [after[row] for row in rows], method,
+                                  test=metric == name and len(rows) >= SMALL_STRATUM) for metric, (before, after) in columns.items()}
     _with_q(metrics, tags, name)
     every = [_change(i, baseline, candidate, name) for i in paired]
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]

@@ -27,6 +27,7 @@ def _constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_constant)
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def loads(text: str) -> Any:
@@ -50,7 +51,7 @@ def loads(text: str) -> Any:
 
 def dumps(value: Any) -> str:
     """Canonical JSON: sorted keys, no NaN, text as it is."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def pretty(value: Any) -> str:

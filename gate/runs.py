@@ -46,8 +46,7 @@ class Ranking:
         return record | {key: value for key, value in optional.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """Query id → ranking. ``tied`` counts neighbours with equal scores, ``scored`` all neighbours with scores."""
 
     rankings: Mapping[str, Ranking]
@@ -91,10 +90,14 @@ def _item(item: Any) -> tuple[str, Chunk, float | None]:
 def _ids(value: Any, what: str) -> list[str]:
     if not isinstance(value, list):
         raise BadRanking(f"`{what}` must be a list, not {type(value).__name__}")
-    for item in value:
-        if type(item) is not str:
-            raise BadRanking(f"`{what}` holds {item!r}, which is not a document id (a string)"[:200])
+    for item in _not_strings(value):
+        raise BadRanking(f"`{what}` holds {item!r}, which is not a document id (a string)"[:200])
     return value
+
+
+def _not_strings(items: list[Any]) -> list[Any]:
+    # Thousands of rankings of a hundred plain ids each: the common case must not look at every item in Python.
+    return [] if set(map(type, items)) <= {str} else [item for item in items if type(item) is not str]
 
 
 def parse_ranking(record: Any) -> Ranking:
@@ -102,7 +105,7 @@ def parse_ranking(record: Any) -> Ranking:
     ranked = record.get("ranked", [] if record.get("error") else None)
     scores: list[float] | None = None
     chunks: list[Chunk] | None = None
-    if isinstance(ranked, list) and any(type(item) is not str for item in ranked):
+    if isinstance(ranked, list) and _not_strings(ranked):
         items = [_item(item) for item in ranked]
         docs = [doc for doc, _, _ in items]
         if any(chunk != Chunk() for _, chunk, _ in items):

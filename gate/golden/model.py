@@ -21,8 +21,7 @@ class Span(NamedTuple):
     grade: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One question and what should be found for it. ``gains``: document id → grade; a grade ≤ 0 is judged, worth nothing."""
 
     id: str

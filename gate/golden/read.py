@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -59,6 +58,8 @@ class _Ids:
 def _fold(name: str) -> str:
     if name.isascii():
         return name.casefold().strip()
+    import unicodedata
+
     text = unicodedata.normalize("NFKC", name).casefold()
     return "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
 

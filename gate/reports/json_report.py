@@ -28,9 +28,9 @@ def report_json(report: Report) -> dict[str, Any]:
                   "gained": [_flip(report, change) for change in comparison.gained] if comparison else []},
         "unanswerable": _unanswerable(report),
         "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
-        "latency": vars(report.latency) | {"ratio": report.latency.ratio},
+        "latency": report.latency._asdict() | {"ratio": report.latency.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
-        "approval": _approval(report), "input_changes": [vars(change) for change in report.input_changes],
+        "approval": _approval(report), "input_changes": [change._asdict() for change in report.input_changes],
         "baseline": vars(report.baseline_info) if report.baseline_info else None,
     }
     return _json(value)

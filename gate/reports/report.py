@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
 
 
-@dataclass(frozen=True)
-class InputChange:
+class InputChange(NamedTuple):
     """One setting, label or digest that this change alters; ``needs_approval`` as DESIGN §6 demands."""
 
     name: str
@@ -40,8 +39,7 @@ class BaselineInfo:
     expires_in_days: float | None = None
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(NamedTuple):
     """Milliseconds a query; None where the run has no times."""
 
     baseline_p50: float | None = None
@@ -81,7 +79,7 @@ class Report:
     approval: Eligibility | None = None
     input_changes: tuple[InputChange, ...] = ()
     baseline_info: BaselineInfo | None = None
-    latency: Latency = field(default_factory=Latency)
+    latency: Latency = Latency()
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)

@@ -49,7 +49,7 @@ def _ideal(grades: tuple[float, ...], k: int, exponential: bool) -> float:
 
 
 def _found(credits: Sequence[Credit], k: int | None) -> int:
-    return len(credits) if k is None else sum(rank <= k for rank, _ in credits)
+    return len(credits) if k is None else len([rank for rank, _ in credits if rank <= k])
 
 
 def _recall(credits: Sequence[Credit], gold: Gold, k: int | None) -> float:

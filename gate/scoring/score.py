@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from gate.golden.model import GoldenSet, Query
-from gate.runs import Ranking, Run
-from gate.scoring.metrics import Metric
+from gate.golden.model import GoldenSet
+from gate.runs import Run
+from gate.scoring.metrics import Credit, Gold, Metric
 from gate.scoring.units import credits_of, gold_of, ranked_units
 
 
@@ -33,8 +33,7 @@ class Excluded(NamedTuple):
     extra: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ScoredRun:
+class ScoredRun(NamedTuple):
     """``queries``: id → score for every answerable, defined, not errored query. ``unanswerable``: id → top score (None without scores)."""
 
     metrics: tuple[Metric, ...]
@@ -50,36 +49,41 @@ class ScoredRun:
         return sum(values) / len(values) if values else None
 
 
-_NOTHING = Ranking([])
+@lru_cache(maxsize=8)
+def _scorer(metrics: tuple[Metric, ...]) -> Callable[[tuple[Credit, ...], Gold], Mapping[str, float]]:
+    """Credits and gold → metric name → value. It remembers: a change leaves the ranks of most queries alone, and both runs score alike."""
+    named = [(str(metric), metric) for metric in metrics]
 
+    @lru_cache(maxsize=1 << 14)
+    def score(credits: tuple[Credit, ...], gold: Gold) -> Mapping[str, float]:
+        return {name: metric(credits, gold) for name, metric in named}
 
-def score_query(query: Query, ranking: Ranking, metrics: Sequence[Metric], unit: str) -> QueryScore:
-    """Score one ranking; the query must have at least one gold unit."""
-    gold = gold_of(query)
-    credits = credits_of(query, ranked_units(ranking, unit))
-    return QueryScore({str(metric): metric(credits, gold) for metric in metrics}, credits[0][0] if credits else None)
+    return score
 
 
 def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str = "doc") -> ScoredRun:
     """Score every query of the golden set."""
+    score = _scorer(tuple(metrics))
     queries: dict[str, QueryScore] = {}
     unanswerable: dict[str, float | None] = {}
     undefined, missing, errored = [], [], []
     duplicates = 0
     for query in golden.queries:
         ranking = run.rankings.get(query.id)
+        gold = gold_of(query)
         if ranking is not None and ranking.error:
             errored.append(query.id)
         elif not query.answerable:
             unanswerable[query.id] = ranking.scores[0] if ranking and ranking.scores else None
-        elif not any(grade > 0 for grade in query.gains.values()):
+        elif not gold.grades:
             undefined.append(query.id)
         elif ranking is None:
             missing.append(query.id)
-            queries[query.id] = QueryScore(score_query(query, _NOTHING, metrics, unit).values, None, missing=True)
+            queries[query.id] = QueryScore(score((), gold), None, missing=True)
         else:
             duplicates += len(set(ranking.docs)) < len(ranking.docs)
-            queries[query.id] = score_query(query, ranking, metrics, unit)
+            credits = credits_of(query, ranked_units(ranking, unit))
+            queries[query.id] = QueryScore(score(tuple(credits), gold), credits[0][0] if credits else None)
     return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable, duplicates=duplicates,
                      excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
                                        tuple(i for i in run.rankings if i not in golden.by_id)))

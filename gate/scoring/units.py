@@ -21,12 +21,6 @@ def ranked_units(ranking: Ranking, unit: str) -> list[str]:
 
 def credits_of(query: Query, ranked: list[str]) -> list[Credit]:
     """Ranks (from 1) and grades of the gold documents in ``ranked``, in rank order; a repeated document counts at its first rank."""
-    found = [(ranked.index(doc) + 1, grade) for doc, grade in query.gains.items() if grade > 0 and doc in ranked] \
-        if len(query.gains) <= 2 else _by_scan(query, ranked)
-    found.sort()
-    return found
-
-
-def _by_scan(query: Query, ranked: list[str]) -> list[Credit]:
-    hits = query.gains.keys() & set(ranked)
-    return [(ranked.index(doc) + 1, query.gains[doc]) for doc in hits if query.gains[doc] > 0]
+    # Going through the ranking happens in C, and only what was found is looked up.
+    found = query.gains.keys() & ranked
+    return sorted((ranked.index(doc) + 1, query.gains[doc]) for doc in found if query.gains[doc] > 0)

@@ -39,7 +39,7 @@ def sign_flip_p(deltas: Sequence[float], draws: int = 9_999, seed: int = 0) -> f
     while done < draws:
         rows = min(draws - done, max(1, _BLOCK // m))
         bits = np.unpackbits(np.frombuffer(rng.randbytes(rows * ((m + 7) // 8)), np.uint8).reshape(rows, -1), axis=1)[:, :m]
-        beyond += int(np.count_nonzero(np.abs(total - 2.0 * (bits @ values)) >= observed))
+        beyond += int(np.count_nonzero(np.abs(total - 2.0 * np.einsum("rm,m", bits, values)) >= observed))
         done += rows
     return (beyond + 1) / (draws + 1)
 
