@@ -15,15 +15,23 @@ from gate import __version__
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (README, «Exit codes»). Without ``argv`` it is the whole process."""
-    if argv is None:
-        # Nothing here makes cycles worth a search, and the searches at exit go through all of numpy: an eighth of a short run.
-        gc.disable()
-        atexit.register(gc.freeze)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a minus sign must not cost the verdict
     parser = build_parser()
     options = parser.parse_args(argv)
     if not getattr(options, "command", None):
         parser.print_help()
         return 2
+    if argv is None and options.command in ("compare", "evaluate"):
+        # Nothing here makes cycles worth a search, and the searches at exit go through all of numpy: an eighth of a short run.
+        gc.disable()
+        atexit.register(gc.freeze)
+    return _guarded(options)
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    """Run the command. Exit code 1 means a regression and nothing else, so whatever breaks must end with another."""
     from gate import commands
     from gate.errors import GateError
 
@@ -39,6 +47,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("retrieval-gate: interrupted", file=sys.stderr)
         return 130
+    except OSError as error:
+        print(f"retrieval-gate: invalid\n{error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        print(f"retrieval-gate: cannot-decide\nthe gate itself broke ({type(error).__name__}); this is no judgement. "
+              "Please report it with the lines above.", file=sys.stderr)
+        return 3
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -29,6 +29,8 @@ def compare(options: Namespace) -> int:
         policy, gate = settings.policy, settings.gate
     golden = read_golden(options.golden)
     candidate = pipeline.load_reference(options.candidate)
+    if candidate.record:
+        pipeline.check_depth(policy.all_metrics, candidate.record)
     report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate))
     return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
 
@@ -54,9 +56,11 @@ def run(options: Namespace) -> int:
         report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
-    if options.record and not report.problems:
-        made = make_record(settings, evaluated, report, Provenance())
-        jsonio.write_atomic(options.record, pack(made))
+    if options.record and report.problems:
+        print(f"{options.record}: not written, there is no complete run to record", file=sys.stderr)
+    elif options.record:
+        jsonio.write_atomic(options.record, pack(make_record(settings, evaluated, report, Provenance("local"))))
+        print(f"record: {options.record}", file=sys.stderr)
     return _finish(report, options, lines)
 
 
@@ -78,9 +82,12 @@ def evaluate(options: Namespace) -> int:
     if problems:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
-    run = pipeline.load_reference(options.run).run
+    reference = pipeline.load_reference(options.run)
+    run = reference.run
+    if reference.record:
+        pipeline.check_depth(metrics, reference.record)
     scored = score_run(golden, run, metrics, options.unit)
-    pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), "run")
+    pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), run.name or "run")
     for warning in (*golden.warnings, *run.warnings):
         print(f"warning: {warning}", file=sys.stderr)
     print(jsonio.dumps(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored).rstrip("\n"))

@@ -5,7 +5,7 @@ Only queries that have a score on both sides are paired. What is not paired is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gate.golden.model import GoldenSet
@@ -128,8 +128,9 @@ def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, 
 
 
 def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> bool:
-    """Whether both runs rank exactly the same documents, to full depth, for every query of ``ids``."""
-    return all(i in baseline.rankings and i in candidate.rankings and baseline.rankings[i].docs == candidate.rankings[i].docs
+    """Whether both runs rank exactly the same documents, to full depth, for every query of ``ids``; of no query nothing can be said."""
+    ids = list(ids)
+    return bool(ids) and all(i in baseline.rankings and i in candidate.rankings and baseline.rankings[i].docs == candidate.rankings[i].docs
                and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
 
 
@@ -147,8 +148,10 @@ def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], prim
 
 
 def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primary: Metric, *,
-            runs: tuple[Run, Run] | None = None, method: Method | None = None, labels: LabelChanges | None = None) -> Comparison:
-    """Pair two runs that were scored under the same labels and metrics. ``runs``: (baseline, candidate), to see identical rankings."""
+            runs: tuple[Run, Run] | None = None, method: Method | None = None, labels: LabelChanges | None = None,
+            declared: Collection[str] = ()) -> Comparison:
+    """Pair two runs that were scored under the same labels and metrics. ``runs``: (baseline, candidate), to see identical rankings;
+    ``declared``: tags that are tested however few queries they have, because a rule depends on it."""
     method, labels = method or Method(), labels or LabelChanges()
     name = str(primary)
     fresh = set(labels.added)
@@ -164,8 +167,9 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     tags: dict[str, dict[str, Paired]] = {}
     for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
         rows = strata[tag]
-        tags[tag] = {metric: pair([before[row] for row in rows], [after[row] for row in rows], method,
-                                  test=metric == name and len(rows) >= SMALL_STRATUM) for metric, (before, after) in columns.items()}
+        tested = len(rows) >= SMALL_STRATUM or tag in declared
+        tags[tag] = {metric: pair([before[row] for row in rows], [after[row] for row in rows], method, test=tested and metric == name)
+                     for metric, (before, after) in columns.items()}
     _with_q(metrics, tags, name)
     every = [_change(i, baseline, candidate, name) for i in paired]
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]

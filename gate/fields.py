@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from gate import jsonio
 from gate.yamlio import Document
 
 
@@ -66,8 +66,8 @@ class Section:
 
     def checked_number(self, key: str, value: Any, low: float, high: float) -> float | None:
         """``value`` as a float within [low, high], or None after remembering the fault."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not low <= value <= high:
-            self.problem(key, f"`{key}` must be a number from {low:g} to {high:g}, not {value!r}"[:200])
+        if not jsonio.finite(value) or not low <= value <= high:
+            self.problem(key, f"`{key}` must be a number from {low:g} to {high:g}, not {str(value)[:60]}")
             return None
         return float(value)
 

@@ -6,8 +6,10 @@ import hashlib
 import io
 import json
 import os
+import stat
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -59,6 +61,11 @@ def pretty(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
+def finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold: no boolean, no NaN, no Infinity, no whole number of hundreds of digits."""
+    return type(value) in (int, float) and -1e300 <= value <= 1e300
+
+
 def digest(value: Any) -> str:
     """``sha256:<hex>`` of the canonical JSON of ``value``."""
     return sha256(dumps(value).encode())
@@ -76,10 +83,10 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
     read, is not UTF-8, is a damaged gzip stream, or inflates beyond ``limit`` bytes.
     """
     try:
-        with open(path, "rb") as raw:
+        with open(path, "rb", opener=_regular) as raw:
             stream = _inflating(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
             seen = 0
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_CHARS + 1), b""), 1):
                 seen += len(line)
                 if seen > limit or len(line) > MAX_LINE_CHARS:
                     raise InvalidInput(f"{path}:{number}: larger than the gate reads ({limit} bytes in all, "
@@ -103,6 +110,24 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
         if error.errno is None:  # gzip.BadGzipFile is an OSError of its own
             raise InvalidInput(f"{path}: damaged or cut gzip file ({error})", "make or download it again") from None
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _regular(path: str, flags: int) -> int:
+    """Opens regular files only: a named pipe would wait for somebody to write into it."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        os.close(handle)
+        raise InvalidInput(f"{path}: is not a regular file")
+    return handle
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; a path that cannot even be looked at is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _inflating(raw: IO[bytes]) -> io.BufferedReader:
@@ -137,10 +162,17 @@ def gzip_bytes(data: bytes) -> bytes:
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Write beside, then rename: a reader never meets half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # A name nobody knows beforehand, and never through a link: the folder may be one that a pull request prepared.
+    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}.part")
     try:
-        beside.write_bytes(data)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.replace(beside, path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written ({error.strerror})", "name a place where you may write") from None

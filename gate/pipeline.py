@@ -187,7 +187,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                        may_be_new=reference.labels is not None)
         labels = label_changes(reference.labels, golden)
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
-                             runs=(reference.run, candidate))
+                             runs=(reference.run, candidate), declared=[p.tag for p in policy.protected if p.rule == "credible"])
         checks = policies.quality_checks(comparison, scored, policy, must_hit)
         changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)

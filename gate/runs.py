@@ -66,8 +66,8 @@ class BadRanking(ValueError):
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise BadRanking(f"{what} must be a finite number, not {value!r}"[:200])
+    if not jsonio.finite(value):
+        raise BadRanking(f"{what} must be a finite number, not {str(value)[:60]}")
     return float(value)
 
 

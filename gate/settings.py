@@ -239,20 +239,13 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
 def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read a config file. ``root``: the directory no path may leave. ``overrides``: values of action inputs."""
     path = Path(path)
-    if not _is_file(path):
+    if not jsonio.is_file(path):
         raise InvalidInput(f"{path}: no such configuration file",
                            f"write one (README, «Settings») or name it with the input `config` / the option --config; "
                            f"the default is {DEFAULT_CONFIG}")
     if root is not None and not inside(path, root.resolve()):
         raise InvalidInput(f"input `config`: {path} leads out of the repository")
     return _build(load_yaml(path), path, root, overrides or {})
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def parse_settings(data: bytes, path: str | Path, name: str) -> Settings:

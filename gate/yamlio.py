@@ -95,7 +95,8 @@ class _Builder:
             return [self.build(child, f"{path}.{i}".lstrip("."), depth + 1) for i, child in enumerate(node.value)]
         try:
             return self.constructor.construct_object(node)
-        except (self.yaml.YAMLError, ValueError, OverflowError):
+        except (self.yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError, TypeError):
+            # What an explicit tag such as !!int "" does to the library.
             self.problems.append(f"{self.name}:{line}: value {node.value[:40]!r} with tag {node.tag} is not accepted")
             return None
 

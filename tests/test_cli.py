@@ -111,7 +111,7 @@ def test_run_makes_a_record_that_later_runs_are_compared_with(files, capsys):
     assert main([*config, "--record", str(files / "main.json.gz")]) == 0
     assert main(["baseline", "verify", str(files / "main.json.gz")]) == 0
     assert main(["baseline", "show", str(files / "main.json.gz")]) == 0
-    assert "bootstrapped" in capsys.readouterr().out
+    assert "made by hand" in capsys.readouterr().out
     (files / "run.jsonl").write_text(run(lost=30))
     assert main([*config, "--baseline", str(files / "main.json.gz"), "--out", str(files / "out")]) == 1
     assert compare(files, "main.json.gz") == 0
@@ -165,3 +165,41 @@ def test_a_reader_that_goes_away_is_no_traceback(files):
                           f"--candidate {files}/bad.jsonl --format json | head -c 1", shell=True, capture_output=True, text=True, cwd=ROOT,
                           timeout=60)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("options", [["--out", "{}/file"], ["--out", "{}/loop"], ["--out", "/proc/nowhere"], ["--config", "{}"],
+                                     ["--config", "{}/" + "x" * 5000]])
+def test_a_place_that_cannot_be_written_or_read_is_exit_2_and_never_a_regression(files, capsys, options):
+    (files / "file").write_text("")
+    (files / "loop").symlink_to("loop")
+    assert compare(files, "bad.jsonl", *[o.format(files) for o in options]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_named_pipe_is_refused_instead_of_waited_for(files, capsys):
+    os.mkfifo(files / "pipe")
+    assert compare(files, "pipe") == 2 and "not a regular file" in capsys.readouterr().err
+
+
+def test_a_terminal_that_knows_only_ascii_gets_the_verdict_too(files):
+    done = subprocess.run([sys.executable, "-m", "gate", "compare", "--golden", files / "golden.jsonl", "--baseline", files / "base.jsonl",
+                           "--candidate", files / "bad.jsonl"], capture_output=True, cwd=ROOT, timeout=60,
+                          env=CLEAN | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1 and b"FAILED" in done.stdout and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("grade", ["9" * 400, "1e999", "2000"])
+def test_numbers_beyond_all_bounds_are_invalid_input(files, capsys, grade):
+    (files / "golden.jsonl").write_text('{"id": "q", "query": "x", "relevant": {"a": GRADE}}\n'.replace("GRADE", grade))
+    assert compare(files, "bad.jsonl") == 2
+
+
+def test_a_metric_deeper_than_the_record_is_refused(files, capsys):
+    assert main(["run", "--config", str(files / "retrieval-gate.yml"), "--record", str(files / "main.json.gz")]) == 0
+    assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "main.json.gz"), "--metrics", "ndcg@500"]) == 2
+    assert "holds 10 results" in capsys.readouterr().err
+
+
+def test_a_run_that_failed_on_every_query_is_no_score(files, capsys):
+    (files / "bad.jsonl").write_text("".join(json.dumps({"id": f"q{i}", "error": "boom"}) + "\n" for i in range(300)))
+    assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "bad.jsonl")]) == 3

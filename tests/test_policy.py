@@ -181,3 +181,24 @@ def test_a_first_run_that_finds_nothing_at_all_is_no_baseline():
 def test_every_metric_that_a_rule_names_is_computed():
     names = [str(m) for m in Policy(primary=parse_metric("rr"), floors={"ap@7": 0.1}, max_drop={"hit@2": 0.1}).all_metrics]
     assert names[0] == "rr" and {"ap@7", "hit@2"} <= set(names) and len(names) == len(set(names))
+
+
+def test_a_drop_of_exactly_the_tolerance_is_a_drop():
+    golden = golden_set({f"q{i}": ["a", "b", "c", "d", "e"] for i in range(200)})
+    before = run_of({f"q{i}": ["a", "b", "c", "d", "e"] for i in range(200)})
+    after = run_of({f"q{i}": ["a", "b", "c", "d", "x" if i < 10 else "e"] for i in range(200)})
+    policy = Policy(primary=parse_metric("recall@5"), tolerance=0.01)
+    assert pipeline.assess(golden, after, pipeline.Reference(before), policy).verdict == "fail"
+
+
+def test_a_small_protected_tag_that_loses_everything_fails_also_by_the_credible_rule():
+    tags = {f"q{i}": ("vital",) for i in range(9)}
+    assert assessed(lost=9, n=5000, tags=tags, policy=Policy(protected=(Protected("vital", 0.02, "credible"),))).verdict == "fail"
+    tags = {f"q{i}": ("vital",) for i in range(5)}
+    assert assessed(lost=4, n=5000, tags=tags, policy=Policy(protected=(Protected("vital", 0.02, "credible"),))).verdict == "inconclusive"
+
+
+def test_nothing_paired_is_never_identical():
+    from gate.comparison import identical_rankings
+
+    assert not identical_rankings(run_of({}), run_of({}), [])

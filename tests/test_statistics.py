@@ -133,6 +133,7 @@ def test_fourteen_against_six_sounds_convincing_and_is_not():
     assert sign_flip_p([1.0] * 14 + [-1.0] * 6) == pytest.approx(exact)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_statsmodels_agrees_with_mcnemar(better, worse):
     tables = pytest.importorskip("statsmodels.stats.contingency_tables")
@@ -165,3 +166,25 @@ def test_queries_needed_shrinks_the_interval_until_it_settles():
     assert queries_needed(100, 0.0, -0.04, 0.04, 0.02) == 400
     assert queries_needed(100, -0.02, -0.06, 0.02, 0.02) == 400
     assert FEW_CHANGES == 10
+
+
+@pytest.mark.parametrize("values, upper", [([-1.0] + [-0.00131] * 9, -0.00131)])
+def test_a_few_very_unequal_values_are_not_smeared(values, upper):
+    assert mean_interval(values).hi == pytest.approx(upper, abs=5e-5)
+
+
+@pytest.mark.parametrize("values", [[0.3 + i * 1e-10 for i in range(20)], [0.5 + i * 1e-6 for i in range(12)],
+                                    [1e-8 * (i + 1) for i in range(30)], [-1.0, 1.0] * 2000 + [0.123456] * 10])
+def test_values_that_hardly_differ_or_are_tiny_take_no_memory_and_keep_their_mean_inside(values):
+    found = mean_interval(values)
+    mean = sum(values) / len(values)
+    assert found.lo - 1e-9 <= mean <= found.hi + 1e-9 and min(values) - 1e-9 <= found.lo and found.hi <= max(values) + 1e-9
+
+
+def test_the_few_changes_bound_holds_its_level_when_signs_are_coin_flips():
+    rng, wrong, trials = random.Random(11), 0, 1500
+    for _ in range(trials):
+        moved = rng.randint(6, 9)
+        values = [rng.choice([1.0, 0.63, 0.5, 0.37, 0.13, 0.05]) * rng.choice([-1, 1]) for _ in range(moved)]
+        wrong += mean_interval(values + [0.0] * 90).hi < 0
+    assert wrong / trials <= 0.025

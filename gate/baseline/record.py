@@ -111,7 +111,10 @@ def unpack(data: bytes, name: str) -> Record:
         raise InvalidInput(f"{name}: record schema {value['schema']} is newer than this gate knows ({SCHEMA})",
                            "use the version of the gate that wrote it, or a later one")
     stated = value.pop("digest", None)
-    actual = jsonio.digest(value)
+    try:
+        actual = jsonio.digest(value)
+    except ValueError:
+        raise InvalidInput(f"{name}: not a record (a number in it is not finite)", _REMAKE) from None
     if stated != actual:
         raise InvalidInput(f"{name}: the record says digest {stated} but its content has {actual}; it was damaged or edited", _REMAKE)
     return _from_body(value, name)
@@ -126,6 +129,10 @@ _TYPES: dict[str, type] = {"gate": str, "golden_digest": str, "golden_version": 
 def _from_body(value: dict[str, Any], name: str) -> Record:
     problems = [f"{name}: `{key}` is missing or not of type {kind.__name__}" for key, kind in _TYPES.items()
                 if type(value.get(key)) is not kind]
+    if any(not jsonio.finite(mean) for mean in _values(value, "metrics")):
+        problems.append(f"{name}: `metrics` holds something that is no number")
+    problems += [f"{name}: `{key}` holds something that is no text" for key in ("labels", "versions")
+                 if any(not isinstance(text, str) for text in _values(value, key))]
     raw = value.get("provenance")
     if not isinstance(raw, dict) or raw.get("kind") not in PROVENANCE or not raw.keys() <= Provenance.__dataclass_fields__.keys():
         problems.append(f"{name}: `provenance` is missing or unknown")
@@ -141,6 +148,11 @@ def _from_body(value: dict[str, Any], name: str) -> Record:
     if problems:
         raise InvalidInput(problems, _REMAKE)
     return Record(**{key: value[key] for key in _TYPES}, rankings=rankings, provenance=Provenance(**raw))
+
+
+def _values(value: dict[str, Any], key: str) -> list[Any]:
+    inner = value.get(key)
+    return list(inner.values()) if isinstance(inner, dict) else []
 
 
 def read_record(path: str | Path) -> Record:

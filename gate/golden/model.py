@@ -37,11 +37,11 @@ class Query(NamedTuple):
 
     @property
     def label_digest(self) -> str:
-        """Digest of everything that decides this query's scores and strata; twelve hex digits are enough to see a change."""
+        """Digest of everything that decides this query's scores and strata."""
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
                  "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans)}
-        return digest(value).removeprefix("sha256:")[:12]
+        return digest(value).removeprefix("sha256:")
 
 
 @dataclass(frozen=True)

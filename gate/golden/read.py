@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from gate import jsonio
 from gate.errors import InvalidInput
 from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
+_HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
 _HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "float_grades", "notes"}
 
@@ -70,12 +70,12 @@ def _kind(value: Any) -> str:
 
 
 def _grade(value: Any, float_grades: bool) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not jsonio.finite(value):
         raise _Bad(f"a grade must be a finite number, not {_kind(value) if not isinstance(value, float) else value}")
     if not float_grades and value != int(value):
         raise _Bad(f"grade {value} is not a whole number (set `float_grades: true` in golden.yml if that is meant)")
-    if abs(value) > 1e6:
-        raise _Bad(f"grade {value} is out of range")
+    if abs(value) > _HIGHEST:
+        raise _Bad(f"grade {value:g} is out of range (−{_HIGHEST} to {_HIGHEST})")
     return float(value)
 
 
@@ -165,7 +165,7 @@ class _Reader:
 
 def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
     """golden.yml beside the set: its values and what is wrong with it."""
-    beside = [p for p in (path.with_suffix(".yml"), path.parent / "golden.yml") if p.is_file()]
+    beside = [p for p in (path.parent / f"{path.stem}.yml", path.parent / "golden.yml") if jsonio.is_file(p)]
     if not beside:
         return {}, []
     from gate.yamlio import load_yaml

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from gate.figures import plural
+from gate.reports.remarks import is_local
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, gained_credibly, label_of, marked
+
+_MOST_QUERIES = 10_000  # beyond it a number would only be taken for a plan
 
 
 def approvable(report: Report) -> bool:
@@ -21,6 +24,8 @@ def shows_approval(report: Report) -> bool:
 def advice(report: Report) -> Sentence:
     """The paragraph under «What to do now»."""
     verdict = report.verdict
+    if is_local(report) and verdict in ("fail", "inconclusive", "pass", "no-baseline"):
+        return _locally(report)
     if verdict == "fail":
         return _fail(report)
     if verdict == "inconclusive":
@@ -46,6 +51,24 @@ def _how_to_approve(report: Report) -> Sentence:
             "and sets the label ", Name(label_of(report)))
 
 
+def _locally(report: Report) -> Sentence:
+    """On a command line there is nothing to push and nobody to ask: what the result would mean in CI."""
+    if report.verdict == "fail":
+        look = "look at the lost queries and mend the change." if report.comparison and report.comparison.lost else "mend the change."
+        if approvable(report):
+            return (f"In CI this change would be red: {look} If it is meant, the pull request needs an approving review that says why, "
+                    "and the label ", Name(label_of(report)), ".")
+        names = _not_approvable(report)
+        return (f"In CI this change would be red: {look}", *((" An approval could not overrule ", *names, ".") if names else ()))
+    if report.verdict == "inconclusive":
+        color = "would be red: this gate counts an inconclusive comparison as failed." if report.exit_code else \
+            "would pass with a warning."
+        return (f"In CI this change {color} ", *_settle(report), "To know, add golden queries where this change acts.")
+    if report.verdict == "no-baseline" and not report.exit_code:
+        return ("Nothing was compared. Write a record with ", Name("--record"), " and compare with ", Name("--baseline"), ".")
+    return ("In CI this change would be green", "; after the merge its gain could be locked in." if gained_credibly(report) else ".")
+
+
 def _fail(report: Report) -> Sentence:
     look = "Look at the lost queries, mend the change and push again. " if report.comparison and report.comparison.lost \
         else "Mend the change and push again. "
@@ -55,24 +78,35 @@ def _fail(report: Report) -> Sentence:
                     " is set, but the approval does not count yet; the open conditions say what is missing.")
         return (look, "If it is meant, ", *_how_to_approve(report),
                 "; this check then turns green with their name and reason in it.")
-    names = [check.name for check in report.checks if check.outcome == "fail" and not check.approvable]
+    names = _not_approvable(report)
+    return (look, "An approval cannot overrule ", *names, ".") if names else (look.rstrip(),)
+
+
+def _not_approvable(report: Report) -> Sentence:
     listed: list[str] = []
-    for name in names:
-        listed += [", " if listed else "", Name(name)]
-    return (look, "An approval cannot overrule ", *listed, ".") if names else (look.rstrip(),)
+    for check in report.checks:
+        if check.outcome == "fail" and not check.approvable:
+            listed += [*([", "] if listed else []), Name(check.name)]
+    return tuple(listed)
 
 
-def _inconclusive(report: Report) -> Sentence:
+def _settle(report: Report) -> Sentence:
+    """What would settle an inconclusive comparison, as sentences that end with a space."""
     drop = next((check for check in report.checks if check.name == "drop"), None)
     need, n = (drop.numbers.get("queries_needed"), drop.numbers.get("n")) if drop else (None, None)
-    cost = (f"About {plural(need, 'query')} like these would settle it; there are {n:,}. "
+    many = f"About {plural(need, 'query')}" if isinstance(need, int) and need <= _MOST_QUERIES else f"More than {_MOST_QUERIES:,} queries"
+    cost = (f"{many} like these would settle it; there are {n:,}. "
             if isinstance(need, int) and isinstance(n, int) and need > n else "")
     ask = "Look at the changed queries: they are few enough to judge by eye. " if report.comparison and 0 < len(
         report.comparison.lost) <= 20 else ""
+    return (ask, cost)
+
+
+def _inconclusive(report: Report) -> Sentence:
     end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden "
            "queries where it acts."
            if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")
-    return (ask, cost, end)
+    return (*_settle(report), end)
 
 
 def _mend(report: Report) -> Sentence:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gate.reports import rows
 from gate.reports.escape import clean
 from gate.reports.headline import headline
+from gate.reports.problems import one_line, problems
 from gate.reports.report import Report
 from gate.reports.words import fmt_rank, plain, title
 
@@ -33,7 +34,8 @@ def annotations(report: Report, golden_path: str) -> list[Annotation]:
     must_hit = "error" if report.exit_code else "warning"
     found += [Annotation(must_hit, clean(text, _CHARS), "Must-hit query missed", golden_path, line)
               for text, line in _missed(report)]
-    found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}") for problem in report.problems[1:]]
+    found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}")
+              for problem in map(one_line, problems(report)[1:])]
     found += [Annotation("warning", clean(note, _CHARS), f"Retrieval gate {report.gate}") for note in report.notes]
     kept: list[Annotation] = []
     counts: dict[str, int] = {}

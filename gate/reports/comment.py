@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, provenance, rows, words
+from gate.reports import advice, problems, provenance, remarks, rows, words
 from gate.reports.headline import headline
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence
@@ -19,6 +19,7 @@ BUDGET = 60_000
 _SENTENCE_CHARS = 900
 _SHORTEST_ROW = 60
 _ALWAYS_ROWS = 3
+_OPEN_ROWS = 3
 
 
 def marker_prefix(gate: str) -> str:
@@ -52,8 +53,8 @@ class Room:
     chars: int
 
 
-_SECTIONS = (frozenset({"flips", "tags", "checks", "inputs", "approval", "rest"}), frozenset({"flips", "inputs", "approval"}),
-             frozenset({"approval"}), frozenset[str]())
+_SECTIONS = (frozenset({"flips", "tags", "checks", "inputs", "approval", "blocks", "rest"}),
+             frozenset({"flips", "inputs", "approval", "blocks"}), frozenset({"approval"}), frozenset[str]())
 
 
 def fit(report: Report, template: str, budget: int, measure: Callable[[str], int]) -> str:
@@ -106,7 +107,10 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
     # Lost queries are what people act on: gained ones give way first.
     gained = max(n // 2, min(n, _ALWAYS_ROWS))
     passed = [check for check in report.checks if check.outcome == "pass"]
-    open_checks = sorted((check for check in report.checks if check.outcome != "pass"), key=lambda check: check.outcome != "fail")
+    failed = [check for check in report.checks if check.outcome == "fail"]
+    unsettled = [check for check in report.checks if check.outcome not in ("pass", "fail")]
+    found_problems = problems.problems(report)
+    lost = list(islice(rows.flip_rows(report, c.lost), n)) if c else []
     unanswerable = rows.unanswerable_rows(report)
     tops = [(row.baseline, row.candidate) for row in unanswerable if row.baseline is not None and row.candidate is not None]
     always = max(n, _ALWAYS_ROWS) if room.sections else 1
@@ -115,19 +119,22 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "r": report, "n": n, "always": always, "show": room.sections, "chars": room.chars,
         "icon": words.icon(report), "title": words.title(report),
         "headline": shorten(headline(report), room.chars), "advice": shorten(advice.advice(report), room.chars),
-        "flips_line": "".join(_flips_line(report)), "side": words.this_side(report), "confidence": words.confidence(report),
+        "side": words.this_side(report), "confidence": words.confidence(report),
         "metrics": metrics[:1 + n] if room.sections else metrics[:1], "metric_count": len(metrics),
-        "main": c.main if c else None, "mde": figures.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
-        "lost": list(islice(rows.flip_rows(report, c.lost), n)) if c else [], "lost_count": len(c.lost) if c else 0,
+        "main": c.main if c else None, "compared": remarks.compared(report), "empty": remarks.empty_answers(report),
+        "place": remarks.html_place(report),
+        "folded": _folded(len(c.lost) - _OPEN_ROWS if lost[_OPEN_ROWS:] else 0, len(c.gained)) if c else "",
+        "worst": lost[:_OPEN_ROWS], "lost": lost[_OPEN_ROWS:], "lost_count": len(c.lost) if c else 0,
         "gained": list(islice(rows.flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
-        "moved_count": len(c.changes) - len(c.lost) - len(c.gained) if c else 0,
+        "moved_count": remarks.moved_count(report),
         "tags": rows.tag_rows(report)[:n] if "tags" in room.sections else [],
         "tag_count": len(c.tags) if c and not c.identical else 0,
         "scale": figures.fmt_size(rows.tag_scale(c)) if c else "",
-        "open_checks": open_checks, "passed_checks": passed, "problems": report.problems if len(report.problems) > 1 else (),
+        "reasons": failed or unsettled, "unsettled": unsettled if failed else [], "passed_checks": passed,
+        "problems": found_problems,
         "check_icons": {"fail": "☑️" if report.verdict == "accepted" else "❌", "inconclusive": "⚠️"},
         "approval": report.approval if advice.shows_approval(report) and "approval" in room.sections else None,
-        "unanswerable_count": len(unanswerable),
+        "unanswerable_count": len(unanswerable), "unanswerable": remarks.unanswerable(len(unanswerable)),
         "top_before": figures.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
         "top_after": figures.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
         "excluded": [(len(ids), ids, rows.EXCLUDED[name]) for name, ids in rows.excluded(report).items() if ids],
@@ -136,11 +143,14 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
     }
 
 
-def _flips_line(report: Report) -> Sentence:
-    from gate.reports.headline import flips
-
-    text = "".join(flips(report.comparison)) if report.comparison else ""
-    return (text[:1].upper() + text[1:],)
+def _folded(lost: int, gained: int) -> str:
+    """What is behind the fold: ``lost`` queries besides those in front of it, and ``gained`` ones."""
+    parts = []
+    if lost:
+        parts.append(f"{figures.plural(lost, 'more query', 'more queries')} that lost {'its' if lost == 1 else 'their'} document")
+    if gained:
+        parts.append(f"{figures.plural(gained, 'query')} that found one")
+    return ", ".join(parts)
 
 
 def latency_line(report: Report) -> str:

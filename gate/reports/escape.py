@@ -27,6 +27,12 @@ def clean(text: str, limit: int | None = None) -> str:
     return text if limit is None or len(text) <= limit else text[:max(limit - 1, 0)].rstrip() + ELLIPSIS
 
 
+def visible_lines(text: str, width: int) -> list[str]:
+    """Several lines of visible text that keep their indentation, each at most ``width`` long; none empty at either end."""
+    lines = ["".join(_visible(line[:4 * width].expandtabs(4).translate(_BLANK))).rstrip() for line in text.splitlines()]
+    return [line if len(line) <= width else line[:width - 1] + ELLIPSIS for line in "\n".join(lines).strip("\n").split("\n")]
+
+
 def _visible(text: str) -> list[str]:
     out: list[str] = []
     marks = 0
@@ -65,6 +71,13 @@ def code(text: str, limit: int | None = None, table: bool = True) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     pad = " " if text[0] == "`" or text[-1] == "`" else ""
     return f"{fence}{pad}{text.replace('|', chr(92) + '|') if table else text}{pad}{fence}"
+
+
+def fenced(lines: Iterable[str], indent: int = 0) -> str:
+    """Visible lines as a block of code; its fence is longer than any row of backticks inside."""
+    lines = list(lines)
+    fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
+    return "\n".join(" " * indent + line for line in (fence, *lines, fence))
 
 
 def inline(text: str, limit: int | None = None, table: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.comparison import Comparison, Paired
 from gate.figures import fmt_delta, fmt_interval, fmt_size, fmt_value, metric_label, plural
 from gate.policy import Check
+from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, confidence, marked
 
@@ -14,7 +15,14 @@ _REASON_CHARS = 200
 
 
 def headline(report: Report) -> Sentence:
-    """The sentence of this verdict, ending with a full stop."""
+    """The sentence of this verdict, with a capital and a full stop (but nDCG keeps its own spelling)."""
+    first, *rest = _headline(report)
+    if not isinstance(first, Name) and first[:1].islower() and not first[1:2].isupper():
+        first = first[0].upper() + first[1:]
+    return (first, *rest)
+
+
+def _headline(report: Report) -> Sentence:
     if report.verdict in ("invalid", "cannot-decide"):
         return _not_judged(report)
     failed = [check for check in report.checks if check.outcome == "fail"]
@@ -26,7 +34,7 @@ def headline(report: Report) -> Sentence:
 
 
 def _not_judged(report: Report) -> Sentence:
-    first = report.problems[0].rstrip(".") if report.problems else "something that a decision needs is missing"
+    first = problems(report)[0].line.rstrip(".:") if report.problems else "something that a decision needs is missing"
     more = f" (and {plural(len(report.problems) - 1, 'more problem')})" if len(report.problems) > 1 else ""
     return ("Nothing was judged: ", *marked(first), more, ".")
 
@@ -45,7 +53,7 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     names = [check.name for check in failed]
     comparison = report.comparison
     if comparison is None:
-        return marked(failed[0].sentence.rstrip("."))
+        return _reason(report, failed[0])
     if "drop" in names:
         return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison))
     for rule in report.policy.protected:
@@ -54,7 +62,19 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
             return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
                     f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
                     f"more than the {rule.tolerance:g} allowed; ", *flips(comparison))
-    return (*marked(failed[0].sentence.rstrip(".")), "; ", *movement(report, comparison))
+    return (*_reason(report, failed[0]), "; ", *movement(report, comparison))
+
+
+def _reason(report: Report, check: Check) -> Sentence:
+    """The sentence of a check without its full stop; a change of the inputs is told as one, not as «name: old → new»."""
+    change = next((c for c in report.input_changes if check.name == f"change {c.name}"), None)
+    if change is None:
+        return marked(check.sentence.rstrip("."))
+    what, needs = change.name, ", which needs the same approval as a change of the baseline"
+    if what.startswith("golden queries "):
+        return (f"Golden queries that the baseline knows are {what.removeprefix('golden queries ')} (", Name(change.new), ")", needs)
+    subject: Sentence = ("The rule ", Name(what.removeprefix("policy "))) if what.startswith("policy ") else ("The ", what)
+    return (*subject, " changes from ", Name(change.old), " to ", Name(change.new), needs)
 
 
 def _accepted(report: Report, failed: list[Check]) -> Sentence:
@@ -74,6 +94,8 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
     if report.verdict == "inconclusive":
         if main.ci is None:
             return (f"Only {plural(main.n, 'query')} can be compared, which decides nothing.",)
+        if main.delta >= 0:
+            return (*movement(report, comparison), f", too few queries to rule out a drop of {limit:g}; ", *flips(comparison), ".")
         return (*movement(report, comparison), f": a drop of {limit:g} can be neither shown nor ruled out; ",
                 *flips(comparison), ".")
     if main.ci is not None and main.ci.lo > 0:

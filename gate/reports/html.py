@@ -7,10 +7,11 @@ import hashlib
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, provenance, rows, words
+from gate.reports import advice, provenance, remarks, rows, words
 from gate.reports.comment import latency_line, shorten
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
+from gate.reports.problems import problems
 from gate.reports.rankings import side_by_side
 from gate.reports.report import Report
 
@@ -33,6 +34,7 @@ def _context(report: Report) -> dict[str, Any]:
     c = report.comparison
     changed = len({*(x.id for x in c.lost), *(x.id for x in c.gained), *(x.id for x in c.changes)}) if c else 0
     tags = rows.tag_rows(report) if c and not c.identical else []
+    unanswerable = rows.unanswerable_rows(report)
     axis = Axis(max(rows.tag_scale(c), abs(c.main.ci.lo), abs(c.main.ci.hi)) if c and c.main.ci else 1.0)
     return {
         "r": report, "icon": words.icon(report), "title": words.title(report),
@@ -40,14 +42,16 @@ def _context(report: Report) -> dict[str, Any]:
         "advice": advice.advice(report), "side": words.this_side(report),
         "confidence": words.confidence(report), "primary": figures.metric_label(report.policy.primary),
         "metrics": rows.metric_rows(report), "main": c.main if c else None,
-        "mde": figures.fmt_size(c.main.mde) if c and c.main.mde is not None else "",
+        "compared": remarks.compared(report), "empty": remarks.empty_answers(report), "problems": problems(report),
         "tags": [(row, axis.bar(row.paired)) for row in tags], "all_queries": axis.bar(c.main) if c else None, "axis": axis,
         "width": WIDTH, "height": HEIGHT, "queries": list(side_by_side(report, QUERIES)), "changed": changed,
         "lost_count": len(c.lost) if c else 0, "gained_count": len(c.gained) if c else 0,
         "approval": report.approval if advice.shows_approval(report) else None,
-        "unanswerable": rows.unanswerable_rows(report)[:_IDS], "unanswerable_count": len(rows.unanswerable_rows(report)),
+        "unanswerable": unanswerable[:_IDS], "unanswerable_count": len(unanswerable),
+        "unanswerable_line": remarks.unanswerable(len(unanswerable)),
+        "scored": any(row.baseline is not None or row.candidate is not None for row in unanswerable),
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
-        "latency": latency_line(report), "facts": provenance.facts(report), "metadata": _metadata(report),
+        "latency": latency_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},
@@ -57,11 +61,3 @@ def _context(report: Report) -> dict[str, Any]:
 
 def _mood(report: Report) -> str:
     return "bad" if report.exit_code else "open" if report.verdict in ("inconclusive", "no-baseline") else "good"
-
-
-def _metadata(report: Report) -> list[tuple[str, str]]:
-    found = [(key, str(value)) for key, value in report.metadata.items() if value not in (None, "", {}, [])]
-    base = report.baseline_info
-    if base is not None:
-        found += [(f"baseline_{key}", str(value)) for key, value in vars(base).items() if value not in (None, "")]
-    return sorted(found)

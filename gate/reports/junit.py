@@ -5,6 +5,7 @@ from __future__ import annotations
 from gate.policy import Check
 from gate.reports.escape import clean, xml
 from gate.reports.headline import headline
+from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.words import plain
 
@@ -18,7 +19,7 @@ def render_junit(report: Report) -> str:
         cases.append((check.name, *_outcome(report, check), check.sentence))
     if report.problems:
         text = "\n".join((*report.problems, *((f"What to do: {report.cure}",) if report.cure else ())))
-        cases.append(("evaluation", "error", report.problems[0], text))
+        cases.append(("evaluation", "error", problems(report)[0].line, text))
     elif not report.checks:
         cases.append(("evaluation", "skipped" if report.exit_code == 0 else "error", plain(headline(report)), ""))
     suite = tree.Element("testsuite", name=xml(f"retrieval-gate {report.gate}"), tests=str(len(cases)))

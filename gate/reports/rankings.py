@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gate.comparison import QueryChange
+from gate.figures import metric_label
 from gate.reports.report import Report
 from gate.reports.rows import FlipRow, flip_rows, ranked, title_of
+from gate.reports.words import fmt_rank
 
 _SHOWN = 10
 _MOST_SHOWN = 30
+_MOST_MOVES = 4
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,16 @@ class Place:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """``kind``: lost | gained | moved. ``absent``: relevant documents that the candidate does not have at all."""
+    """``kind``: lost | gained | moved. ``absent``: relevant documents that the candidate does not have at all. ``ranks``: of the first
+    relevant document, before and after; ``what`` else tells a query that only moved from others."""
 
     row: FlipRow
     kind: str
     baseline: tuple[Place, ...]
     candidate: tuple[Place, ...]
     absent: tuple[str, ...]
+    ranks: str
+    what: str = ""
 
 
 def side_by_side(report: Report, limit: int) -> Iterator[SideBySide]:
@@ -55,9 +61,27 @@ def _pair(report: Report, change: QueryChange, row: FlipRow, kind: str) -> SideB
     query = report.golden.by_id.get(change.id) if report.golden else None
     gains = query.gains if query else {}
     found = set(after)
+    stays = change.baseline_rank == change.candidate_rank
     return SideBySide(row, kind, _places(report, dict(gains), before, after, ("now", "gone")),
                       _places(report, dict(gains), after, before, ("was", "new")),
-                      tuple(doc for doc, grade in gains.items() if grade > 0 and doc not in found))
+                      tuple(doc for doc, grade in gains.items() if grade > 0 and doc not in found),
+                      f"first at {row.before}" if stays else f"{row.before} → {row.after}",
+                      _what(report, change, row, [doc for doc, grade in gains.items() if grade > 0], before, after)
+                      if kind == "moved" else "")
+
+
+def _what(report: Report, change: QueryChange, row: FlipRow, relevant: list[str], before: list[str], after: list[str]) -> str:
+    """``nDCG@10 −0.120; other relevant document 3 → 7``: what changed besides the first rank."""
+    parts = [f"{metric_label(report.policy.primary)} {row.delta}"]
+    pairs = [(before.index(doc) + 1 if doc in before else None, after.index(doc) + 1 if doc in after else None) for doc in relevant]
+    first = (change.baseline_rank, change.candidate_rank)
+    moves = sorted((pair for pair in pairs if pair[0] != pair[1] and pair != first), key=lambda pair: min(r for r in pair if r))
+    if moves:
+        other = "" if any(pair[0] == first[0] or pair[1] == first[1] for pair in moves) else "other "
+        many = "relevant document" if len(moves) == 1 else "relevant documents"
+        shown = ", ".join(f"{fmt_rank(old)} → {fmt_rank(new)}" for old, new in moves[:_MOST_MOVES])
+        parts.append(f"{other}{many} {shown}{', …' if len(moves) > _MOST_MOVES else ''}")
+    return "; ".join(parts)
 
 
 def _places(report: Report, gains: dict[str, float], here: list[str], there: list[str],

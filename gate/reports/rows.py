@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.comparison import SMALL_STRATUM, Comparison, Paired, QueryChange
-from gate.figures import fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_value, metric_label
+from gate.figures import fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_value, metric_label, plural
 from gate.reports.report import Report
 from gate.reports.words import fmt_rank
 from gate.runs import Run
 from gate.scoring.units import ranked_units
 
 
-@dataclass(frozen=True)
-class MetricRow:
+class MetricRow(NamedTuple):
     """One metric. Texts are ready for the eye; ``delta`` and what follows are empty when nothing was compared."""
 
     label: str
@@ -60,8 +59,7 @@ def _interval(report: Report, paired: Paired, *limits: float) -> str:
     return fmt_interval(paired.ci.lo, paired.ci.hi, *limits) if paired.ci and not identical else ""
 
 
-@dataclass(frozen=True)
-class FlipRow:
+class FlipRow(NamedTuple):
     """One query that lost or found what it looks for. ``text`` is empty when queries are not shown; ranks as texts."""
 
     id: str
@@ -72,6 +70,7 @@ class FlipRow:
     delta: str
     instead: str = ""
     instead_title: str = ""
+    gap: str = ""  # why nothing stands at the old rank
 
 
 def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[FlipRow]:
@@ -79,7 +78,8 @@ def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[Flip
     for change in changes:
         instead = taker(report, change)
         yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank),
-                      fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead))
+                      fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead),
+                      "" if instead else gap(report, change))
 
 
 def query_text(report: Report, query_id: str) -> str:
@@ -112,8 +112,15 @@ def taker(report: Report, change: QueryChange) -> str:
     return now[at - 1] if at and at <= len(now) and (change.candidate_rank or at + 1) > at else ""
 
 
-@dataclass(frozen=True)
-class TagRow:
+def gap(report: Report, change: QueryChange) -> str:
+    """``no results``, or how few came back, when the candidate's ranking ends before the baseline's rank; else empty."""
+    if report.candidate_run is None or change.baseline_rank is None:
+        return ""
+    n = len(ranked(report, report.candidate_run, change.id))
+    return "no results" if n == 0 else f"only {plural(n, 'result')}" if n < change.baseline_rank else ""
+
+
+class TagRow(NamedTuple):
     """The primary metric over one tag. ``picture``: its interval in characters; ``q``: a q value, or that it was not tested."""
 
     tag: str
@@ -181,12 +188,12 @@ def picture(paired: Paired, scale: float, half: int = _HALF_WIDTH) -> str:
 
 EXCLUDED = {
     "missing": "in the golden set but not in the run; scored 0",
-    "errored": "the retriever failed on them; no score",
-    "undefined": "no relevant document is named; no score",
+    "errored": "failed in the retriever; no score",
+    "undefined": "without a relevant document; no score",
     "unpaired": "scored on one side only; not compared",
     "added": "new in the golden set; not compared with the baseline",
     "removed": "no longer in the golden set",
-    "relabelled": "labels changed; the baseline was scored again under the new ones",
+    "relabelled": "with changed labels; the baseline was scored again under the new ones",
     "extra": "in the run but not in the golden set; ignored",
 }
 
@@ -203,8 +210,7 @@ def excluded(report: Report) -> dict[str, tuple[str, ...]]:
     return found
 
 
-@dataclass(frozen=True)
-class UnanswerableRow:
+class UnanswerableRow(NamedTuple):
     """A query that nothing answers, with the top score on both sides; None without scores or without that side."""
 
     id: str

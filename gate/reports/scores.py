@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.scoring.score import ScoredRun
 
@@ -35,7 +36,7 @@ def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
                                 ("failed in the retriever, left out", out.errored), ("in the run but not in the golden set", out.extra))
               if ids]
     if scored.unanswerable:
-        lines.append(f"{len(scored.unanswerable)} unanswerable queries, kept apart")
+        lines.append(f"{plural(len(scored.unanswerable), 'unanswerable query')}, kept apart")
     return "\n".join(lines) + "\n"
 
 

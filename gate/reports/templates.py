@@ -46,6 +46,7 @@ def markdown() -> Environment:
     environment = _environment(autoescape=False)
     environment.filters |= {"cell": remember(escape.cell), "code_cell": remember(escape.code), "prose": prose,
                             "code": lambda text, limit=None: escape.code(text, limit, table=False), "sentence": sentence,
+                            "fenced": escape.fenced,
                             "url": escape.url, "plural": figures.plural}
     return environment
 

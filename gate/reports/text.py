@@ -7,9 +7,10 @@ from typing import TypeVar
 
 from gate import figures
 from gate.comparison import QueryChange
-from gate.reports import advice, provenance, rows, words
+from gate.reports import advice, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
 from gate.reports.headline import headline
+from gate.reports.problems import problems
 from gate.reports.report import Report
 
 T = TypeVar("T")
@@ -45,7 +46,10 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield f"{verdict}  retrieval gate {clean(report.gate, 60)} (exit code {report.exit_code})"
     yield clean(words.plain(headline(report)), 900)
     yield ""
-    yield from (f"  - {clean(problem, 600)}" for problem in _few(report.problems if len(report.problems) > 1 else ()))
+    if empty := remarks.empty_answers(report):
+        yield empty
+        yield ""
+    yield from _problems(report)
     yield ""
     yield from _metrics(report)
     yield ""
@@ -55,6 +59,11 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
         yield from _flips(report, "Lost, by damage", report.comparison.lost)
         yield ""
         yield from _flips(report, "Gained", report.comparison.gained)
+        yield ""
+        if moved := remarks.moved_count(report):
+            more = "more " if report.comparison.lost or report.comparison.gained else ""
+            yield (f"{figures.plural(moved, f'{more}query', f'{more}queries')} changed without crossing the top "
+                   f"{report.comparison.flip_k or 'results'}: see {words.plain(remarks.html_place(report))}")
         yield ""
         yield from _tags(report)
         yield ""
@@ -75,8 +84,17 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield ""
     yield from (f"  note: {clean(note, 400)}" for note in _few(report.notes))
     yield ""
-    yield " · ".join(f"{fact.name} {clean(fact.value, 40)}{f' ({fact.note})' if fact.note else ''}"
+    yield " · ".join(f"{fact.name} {clean(fact.value, 80)}{f' ({fact.note})' if fact.note else ''}"
                      for fact in provenance.facts(report))
+
+
+def _problems(report: Report) -> Iterator[str]:
+    """A single problem is in the headline already; its output is not."""
+    found = problems(report)
+    for problem in _few(found):
+        if len(found) > 1:
+            yield f"  - {clean(problem.line, 600)}"
+        yield from (f"    | {line}" for line in problem.block)
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:
@@ -103,9 +121,7 @@ def _metrics(report: Report) -> Iterator[str]:
     yield from table(("metric", "baseline", side, "delta", words.confidence(report), "better", "worse"),
                      ((row.label, row.baseline, row.candidate, row.delta, row.interval or figures.NONE, str(row.better),
                        str(row.worse)) for row in found))
-    main = report.comparison.main
-    seen = "" if main.mde is None else f"; this set reliably shows a change of {figures.fmt_size(main.mde)} or more (80 % power)"
-    yield f"  {figures.plural(main.n, 'query')} compared, {main.changed} changed{seen}"
+    yield f"  {remarks.compared(report)}"
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
                f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
@@ -124,7 +140,7 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
     more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
     yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
     body = [(clean(row.id, 40), f"{row.before} -> {row.after}", clean(row.text, 60), clean(" ".join(row.tags), 40),
-             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else "")
+             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else row.gap)
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
     yield from table(("query", "rank", "", "", ""), body, left=5)
 
@@ -142,7 +158,7 @@ def _tags(report: Report) -> Iterator[str]:
 def _apart(report: Report) -> Iterator[str]:
     unanswerable = len(rows.unanswerable_rows(report))
     if unanswerable:
-        yield f"  {figures.plural(unanswerable, 'unanswerable query', 'unanswerable queries')}, in no mean"
+        yield f"  {figures.plural(unanswerable, 'unanswerable query')}, in no mean"
     for name, ids in rows.excluded(report).items():
         if ids:
             yield f"  {len(ids):,} {rows.EXCLUDED[name]}: {clean(', '.join(ids[:10]), 200)}{' …' if len(ids) > 10 else ''}"

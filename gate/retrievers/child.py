@@ -21,6 +21,7 @@ from gate.retrievers.output import Captured
 from gate.retrievers.sandbox import Guard, User
 
 WORKER = Path(__file__).with_name("worker.py")
+TRACES = Path(__file__).with_name("traces.py")  # the worker reads it as well
 MAX_ANSWER = 8 * 1024**2
 _BLOCK = 64 * 1024
 # Without a pidfd, a death that no pipe shows (a fork holds the pipes open) is looked for this often. Seconds.
@@ -100,8 +101,7 @@ class Child:
             return ""
         if code >= 0:
             return f"ended by itself with status {code}"
-        name = _signal_name(-code)
-        return f"was ended by {name}" + (" (often: out of memory)" if name == "SIGKILL" else "")
+        return f"was ended by {_signal_name(-code)}"
 
     def alive(self) -> bool:
         return not self._end()
@@ -185,7 +185,7 @@ class Child:
             before = len(self._buffer)
             self._read(self._answers)
             if len(self._buffer) == before or before > MAX_ANSWER:
-                raise ChildFault("died", f"the retriever's process {how}")
+                raise ChildFault("died", f"its process {how}")
 
     @staticmethod
     def _opened(line: bytes, mark: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 KEEP = 64 * 1024
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -19,9 +20,12 @@ def readable(text: str) -> list[str]:
     return lines
 
 
-def quoted(text: str, last: int | None = None) -> str:
-    """``text`` (its ``last`` lines) with ``| `` before every line, so that ``::command::`` is never at a line's beginning."""
-    lines = readable(text.strip("\n"))
+def quoted(text: str, last: int | None = None, without: Sequence[str] = ()) -> str:
+    """``text`` (its ``last`` lines) with ``| `` before every line, so that ``::command::`` is never at a line's beginning.
+
+    Lines that hold one of ``without`` are left out.
+    """
+    lines = [line for line in readable(text.strip("\n")) if not any(words in line for words in without)]
     if last is not None and len(lines) > last:
         lines = [f"… {len(lines) - last} lines left out", *lines[-last:]]
     return "\n".join(f"| {line}".rstrip() for line in lines)
@@ -49,9 +53,9 @@ class Captured:
     def dropped(self) -> int:
         return self.total - len(self._head) - len(self._tail)
 
-    def text(self, last: int | None = None) -> str:
+    def text(self, last: int | None = None, without: Sequence[str] = ()) -> str:
         """:func:`quoted` output, or its ``last`` lines; empty when nothing was printed."""
         if not self.total:
             return ""
         gap = f"\n… {self.dropped} bytes left out …\n".encode() if self.dropped else b""
-        return quoted(bytes(self._head + gap + self._tail).decode("utf-8", "replace"), last)
+        return quoted(bytes(self._head + gap + self._tail).decode("utf-8", "replace"), last, without)

@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from gate.errors import InvalidInput, RetrieverFailed
+from gate.figures import plural
 from gate.golden.model import Query
-from gate.retrievers.child import WORKER, Child, ChildFault
+from gate.retrievers.child import TRACES, WORKER, Child, ChildFault
 from gate.retrievers.cutting import cut
-from gate.retrievers.output import Captured, quoted
-from gate.retrievers.sandbox import Home, environment, first_closed, holds_token, in_ci, other_user
+from gate.retrievers.faults import Lost, Raised, given_up, given_up_cure, memory_cure
+from gate.retrievers.output import Captured
+from gate.retrievers.sandbox import Home, closed_ways, environment, holds_token, in_ci, interpreter_files, other_user
 from gate.runs import BadRanking, Ranking, parse_ranking
 from gate.settings import Limits
 
 RESTARTS = 3
 FILE_BYTES = 1024**3
 PROCESSES = 1024
-_SHOWN_LINES, _SHOWN_OF_QUERY = 40, 15
+_SHOWN_LINES = 12
 # -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
 _FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 
@@ -42,6 +44,7 @@ class PythonRetriever:
         self._child: Child | None = None
         self._home: Home | None = None
         self._starts = 0
+        self._lost: list[Lost] = []
 
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "python", "function": self.function}
@@ -67,7 +70,7 @@ class PythonRetriever:
                 yield query.id, ranking
         finally:
             if longer:
-                self.notes.append(f"{longer} queries got more than {depth} results; the rest was cut")
+                self.notes.append(f"{plural(longer, 'query')} got more than {depth} results; the rest was cut")
             if self._child is not None and self._child.stray():
                 self.notes.append("something that nobody asked for was on the answer pipe at the end; it was ignored")
 
@@ -81,13 +84,16 @@ class PythonRetriever:
             question = {"query": query.text, "n": depth}
             answer = child.exchange(question, secrets.token_hex(16), min(left, self.limits.query_seconds))
             took = (time.monotonic() - asked) * 1000
-            ranking = _ranking(answer, query.id)
+            ranking = self._ranking(answer)
             ranking.ms = took
             return ranking, cut(ranking, depth) or _beyond(answer, depth)
         except ChildFault as fault:
             self._drop(grace=0.0)
             self._left(deadline, so_far)
-            return Ranking([], error=f"query {query.id!r}: {fault}" + self._printed(_SHOWN_OF_QUERY)), False
+            printed = self._printed()
+            lost = Lost.of(fault.kind, str(fault), query.id, "\n".join(printed), self.limits)
+            self._lost.append(lost)
+            return Ranking([], error="\n".join((f"{lost.sentence}.", *printed))), False
 
     def _left(self, deadline: float, so_far: str) -> float:
         left = deadline - time.monotonic()
@@ -103,9 +109,10 @@ class PythonRetriever:
                 return child
             what = "wrote an answer that nobody asked for" if child.alive() else "ended between two queries"
             self.notes.append(f"the retriever's process {what}, and was started anew")
+            self._lost.append(Lost("early", f"its process {what}"))
             self._drop(grace=0.0)
         if self._starts > RESTARTS:
-            raise self._failed(f"the retriever hung or died {self._starts} times; {so_far}", "see what it printed, and mend it")
+            raise self._failed(given_up(self._lost, self._starts, so_far), given_up_cure(self._lost, self.limits))
         self._starts += 1
         self._child = self._start(depth, min(self.limits.start_seconds, self._left(deadline, so_far)))
         return self._child
@@ -132,15 +139,30 @@ class PythonRetriever:
                                "run the gate in its image, where the retriever gets a user of its own") from None
         except ChildFault as fault:
             self._drop(grace=0.0)
-            raise self._failed(f"{self.function}: could not be loaded: {fault}",
-                               "make the import cheaper, or raise `retriever.limits.start_seconds`" if fault.kind == "hang" else
-                               "see what it printed, and mend it") from None
+            raise self._unloaded(fault) from None
         if answer.get("ready") is not True:
             self._drop()
-            reason = str(answer.get("unusable", ""))[:1000] or "its import failed\n" + quoted(str(answer.get("raised", "")))
-            raise self._failed(f"{self.function}: {reason}",
-                               "check `retriever.function` and `retriever.path`, which is the first directory of sys.path")
+            raise self._unusable(answer)
         return self._child
+
+    def _unloaded(self, fault: ChildFault) -> RetrieverFailed:
+        head = f"{self.function}: could not be loaded: "
+        if fault.kind == "hang":
+            return self._failed(f"{head}its import {fault} (`retriever.limits.start_seconds`)",
+                                "make the import cheaper, or raise `retriever.limits.start_seconds`")
+        lost = Lost.of(fault.kind, str(fault), "", "\n".join(self._printed()), self.limits)
+        return self._failed(head + lost.message, memory_cure(self.limits) if lost.memory else "see what it printed, and mend it")
+
+    def _unusable(self, answer: Mapping[str, Any]) -> RetrieverFailed:
+        """The answer to the first question, where it is not «ready»."""
+        if "raised" in answer:
+            raised = Raised.read(answer["raised"])
+            return self._failed(f"{self.function}: its import failed: {raised.sentence}",
+                                raised.start_cure(self.function, self.limits, self.snapshot is not None), raised.lines)
+        reason = " ".join(str(answer.get("unusable", "")).split())[:1000]
+        return self._failed(f"{self.function}: {reason or 'it said neither that it is ready nor why not'}",
+                            "check `retriever.function` and `retriever.path`, which is the first directory of sys.path"
+                            if answer.get("missing") is True else "mend the function that `retriever.function` names")
 
     def _admit(self) -> None:
         """The other user must reach the interpreter, the code and the snapshot. In CI that is a must; on somebody's own machine,
@@ -148,15 +170,18 @@ class PythonRetriever:
         user = self._user
         if user is None:
             return
-        wanted = [Path(self.executable), WORKER, self.path, *([] if self.snapshot is None else [self.snapshot])]
-        closed = [f"{place}: is closed to the retriever's user (uid {user.uid}), who needs it on the way to {path}"
-                  for path in wanted if (place := first_closed(path, user)) is not None]
-        if not closed:
+        wanted = [*interpreter_files(self.executable), WORKER, TRACES, self.path, *self._module_file(),
+                  *([] if self.snapshot is None else [self.snapshot])]
+        if not (closed := closed_ways(wanted, user)):
             return
         if in_ci():
             raise RetrieverFailed(closed, "open these directories for others (chmod o+rx), or move the files elsewhere")
         self.notes.append(f"the retriever ran as the gate's own user, not as one of its own: {closed[0]}")
         self._user = None
+
+    def _module_file(self) -> list[Path]:
+        place = self.path.joinpath(*self.function.partition(":")[0].split("."))
+        return [file for file in (place.with_name(f"{place.name}.py"), place / "__init__.py") if file.is_file()][:1]
 
     def _drop(self, grace: float | None = None) -> None:
         child, self._child = self._child, None
@@ -168,26 +193,30 @@ class PythonRetriever:
 
     # words
 
-    def _printed(self, lines: int = _SHOWN_LINES) -> str:
-        text = self.captured.text(lines)
-        return f"\nThe retriever printed:\n{text}" if text else ""
+    def _printed(self) -> list[str]:
+        """A head and the last lines, without the frames that are the same in every crash."""
+        text = self.captured.text(_SHOWN_LINES, without=(f'File "{WORKER}"', 'File "<frozen importlib', '/importlib/__init__.py"'))
+        return ["The retriever printed:", *text.split("\n")] if text else []
 
-    def _failed(self, message: str, cure: str) -> RetrieverFailed:
-        return RetrieverFailed(message + self._printed(), cure)
+    def _failed(self, sentence: str, cure: str, lines: Sequence[str] = ()) -> RetrieverFailed:
+        """One problem: reports show its first line as a sentence and the others as what came with it."""
+        return RetrieverFailed("\n".join((sentence, *lines, *self._printed())), cure)
+
+    def _ranking(self, answer: Mapping[str, Any]) -> Ranking:
+        """The ranking in an answer, which may hold anything."""
+        if "raised" in answer:
+            raised = Raised.read(answer["raised"])
+            cure = raised.cure(self.limits, self.snapshot is not None)
+            head = f"the function raised {raised.sentence}" + (f"; {cure}" if cure else "")
+            return Ranking([], error="\n".join((f"{head}.", *raised.lines)))
+        if "unusable" in answer:
+            return Ranking([], error=" ".join(str(answer["unusable"]).split())[:1000])
+        try:
+            return parse_ranking({"ranked": answer.get("ranked")})
+        except BadRanking as fault:
+            return Ranking([], error=str(fault))
 
 
 def _beyond(answer: Mapping[str, Any], depth: int) -> bool:
     returned = answer.get("returned")
     return type(returned) is int and returned > depth
-
-
-def _ranking(answer: Mapping[str, Any], query_id: str) -> Ranking:
-    """The ranking in an answer, which may hold anything."""
-    if "raised" in answer:
-        return Ranking([], error=f"query {query_id!r}: the function raised an error\n{quoted(str(answer['raised']), 20)}")
-    if "unusable" in answer:
-        return Ranking([], error=f"query {query_id!r}: {' '.join(str(answer['unusable']).split())[:1000]}")
-    try:
-        return parse_ranking({"ranked": answer.get("ranked")})
-    except BadRanking as fault:
-        return Ranking([], error=f"query {query_id!r}: {fault}")

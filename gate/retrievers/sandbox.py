@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -59,6 +60,21 @@ def first_closed(path: Path, user: User) -> Path | None:
             if (facts.st_mode >> shift) & needed != needed:
                 return place
     return None
+
+
+def closed_ways(paths: Iterable[Path], user: User) -> list[str]:
+    """A sentence for each place that ``user`` cannot pass on the way to ``paths``."""
+    closed: dict[Path, Path] = {}
+    for path in paths:
+        if (place := first_closed(path, user)) is not None:
+            closed.setdefault(place, path)
+    return [f"{place}: is closed to the retriever's user (uid {user.uid}), who needs it on the way to {path}"
+            for place, path in closed.items()]
+
+
+def interpreter_files(executable: str) -> list[Path]:
+    """What a Python needs to start, as far as it is known: of another one than this, only itself."""
+    return [Path(executable), *([Path(os.__file__)] if executable == sys.executable else [])]
 
 
 def in_ci() -> bool:

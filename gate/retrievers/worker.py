@@ -1,4 +1,4 @@
-"""The program in which a team's retrieval function runs. Started by its path; uses the standard library and nothing else.
+"""The program in which a team's retrieval function runs. Started by its path; uses the standard library and traces.py.
 
 Arguments: the descriptor to read questions from, the descriptor to write answers to. Both carry JSON lines; the first
 question sets the process up. See child.py for the other side.
@@ -10,6 +10,7 @@ import contextlib
 import faulthandler
 import fcntl
 import importlib
+import importlib.util
 import inspect
 import io
 import json
@@ -19,17 +20,19 @@ import os
 import resource
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
-LINES = 15
 TEXT = 16_000
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 
 
 class Unusable(Exception):
     """What the function is, or what it returned, cannot be used."""
+
+
+class Missing(Unusable):
+    """The function is not where the configuration says."""
 
 
 class Pipes:
@@ -94,7 +97,7 @@ def load(setup: dict[str, Any]) -> Callable[[str, int], Any]:
     found = importlib.import_module(name)
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise Unusable(f"`{name}` has no `{attribute}`")
+            raise Missing(f"`{name}` has no `{attribute}`")
         found = getattr(found, part)
     if not callable(found):
         raise Unusable(f"`{setup['function']}` is {shown(found)}, which cannot be called")
@@ -116,20 +119,6 @@ def shown(value: object) -> str:
     except BaseException:
         text = "something without a repr"
     return f"{text[:100]} ({type(value).__name__})"
-
-
-def trace(error: BaseException) -> str:
-    """The end of a traceback, without the frames of this file."""
-    place = error.__traceback__
-    while place is not None and place.tb_frame.f_code.co_filename == __file__:
-        place = place.tb_next
-    try:
-        lines = "".join(traceback.format_exception(type(error), error, place)).rstrip("\n").split("\n")
-    except BaseException:
-        lines = [type(error).__name__]
-    if len(lines) > LINES:
-        lines = [f"… {len(lines) - LINES} lines left out", *lines[-LINES:]]
-    return "\n".join(lines)[-TEXT:]
 
 
 def number(value: Any, position: int) -> float:
@@ -174,14 +163,24 @@ def call(function: Callable[[str, int], Any], query: str, n: int) -> dict[str, A
     return converted(function(query, n), n)
 
 
-def attempt(action: Callable[..., Any], *arguments: Any) -> Any:
+def attempt(traces: Any, action: Callable[..., Any], *arguments: Any) -> Any:
     """What ``action`` gives, or an answer that says why it gave nothing."""
     try:
         return action(*arguments)
     except Unusable as fault:
-        return {"unusable": str(fault)[:TEXT]}
+        return {"unusable": str(fault)[:TEXT], "missing": isinstance(fault, Missing)}
     except BaseException as error:  # sys.exit() in a function is an error of one query as well
-        return {"raised": trace(error)}
+        return {"raised": traces.tell(error)}
+
+
+def beside(name: str) -> Any:
+    """A module of this directory. Not by sys.path, where its files would stand before the team's of the same name."""
+    spec = importlib.util.spec_from_file_location(f"_gate_{name}", os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py"))
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def flush() -> None:
@@ -201,14 +200,15 @@ def main() -> None:
     if setup is None:
         return
     harden(setup)
-    function = attempt(load, setup)
+    traces = beside("traces").Traces(setup["path"])
+    function = attempt(traces, load, setup)
     if isinstance(function, dict):
         pipes.answer({"mark": setup["mark"], **function})
         return
     pipes.answer({"mark": setup["mark"], "ready": True})
     while (question := pipes.ask()) is not None:
         query, n = question["query"], question["n"]
-        answer = attempt(call, function, query, n)
+        answer = attempt(traces, call, function, query, n)
         if os.getpid() != own:
             os._exit(0)  # a fork that forgot to leave must not answer as well
         pipes.answer({"mark": question["mark"], **answer})

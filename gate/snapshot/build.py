@@ -11,9 +11,9 @@ from typing import Any
 
 from gate import __version__, jsonio
 from gate.errors import InvalidInput
-from gate.snapshot.corpus import Corpus, Unit
 from gate.snapshot.files import measure, walk
 from gate.snapshot.manifest import NAME, UNITS, Manifest
+from gate.snapshot.model import Corpus, Unit
 
 METHODS = ("lucene", "robertson", "atire")
 
@@ -32,8 +32,12 @@ def _created() -> str:
 def _check_target(out: Path, replace: bool) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InvalidInput(f"{out}: is not a directory", "name another directory with --out")
-    if out.is_dir() and any(out.iterdir()) and not (replace and (out / NAME).is_file()):
-        raise InvalidInput(f"{out}: is not empty", "name a new directory with --out, or remove this one first")
+    if out.is_dir() and (out / NAME).is_file():
+        if not replace:
+            raise InvalidInput(f"{out}: holds a snapshot already", "build with --replace to put the new one in its place, or name "
+                                                                   "another directory with --out")
+    elif out.is_dir() and any(out.iterdir()):
+        raise InvalidInput(f"{out}: is not empty, and no snapshot", "name a new directory with --out, or remove this one first")
 
 
 def _write(corpus: Corpus, out: str | Path, kind: str, index: Mapping[str, Any], embedding: Mapping[str, Any] | None,

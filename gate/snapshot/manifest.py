@@ -60,6 +60,11 @@ class Manifest:
         return value | ({"created": self.created} if self.created else {})
 
 
+def is_digest(text: str) -> bool:
+    """``sha256:`` and 64 hex digits, as digests are written here."""
+    return _DIGEST.match(text) is not None
+
+
 def unsafe_path(path: str) -> str:
     """Why a path of a manifest cannot be accepted; empty when it can."""
     if not path or path != str(PurePosixPath(path)) or path.startswith("/") or ".." in PurePosixPath(path).parts or path == ".":

@@ -1,4 +1,4 @@
-"""Markdown → sections at ``## `` headings, each with an id that looks like GitHub's anchor of that heading."""
+"""Markdown → front matter, and sections at ``## `` headings, each with an id that looks like GitHub's anchor of that heading."""
 
 from __future__ import annotations
 
@@ -54,8 +54,42 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), start + len(part)
 
 
-def split(text: str) -> tuple[str, list[Section]]:
-    """Title (the first ``# `` line, or empty) and the sections in order. Headings within code fences are not headings.
+_KEY = re.compile(r"[A-Za-z_][\w.-]*[ \t]*:(?:\s|\Z)")
+
+
+def front_matter(text: str) -> tuple[str, int]:
+    """The ``title`` of YAML front matter (or empty), and where the text after it begins; 0 when there is none.
+
+    It reaches from ``---`` in the first line to the next such line. What stands between two rules and names no key is text: to
+    drop it would make it impossible to find.
+    """
+    lines = text.splitlines(keepends=True)
+    last = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
+    if not last or lines[0].rstrip() != "---":
+        return "", 0
+    inside = "".join(lines[1:last])
+    meant = [line for line in inside.splitlines() if line.strip()]
+    if meant and not _KEY.match(next((line for line in meant if not line.startswith("#")), "")):
+        return "", 0
+    return _yaml_title(inside), sum(map(len, lines[:last + 1]))
+
+
+def _yaml_title(text: str) -> str:
+    """The title as the YAML says it; as it stands in its line where the YAML is broken, which other tools forgive."""
+    import yaml
+
+    try:
+        # Everything as a string: a title that is a number or a date is what its author wrote.
+        value = yaml.load(text, Loader=yaml.BaseLoader)
+        title = value.get("title") if isinstance(value, dict) else None
+        return " ".join(title.split()) if isinstance(title, str) else ""
+    except (yaml.YAMLError, ValueError, RecursionError):
+        found = re.search(r"^title[ \t]*:(.*)$", text, re.MULTILINE)
+        return found[1].strip().strip("'\"") if found else ""
+
+
+def split(text: str, start: int = 0) -> tuple[str, list[Section]]:
+    """Title (the first ``# `` line, or empty) and the sections from ``start`` on. Headings within code fences are not headings.
 
     Text before the first ``## `` is the section ``intro``; the title line is not part of it. A section with no text is dropped,
     unless its heading says something: a heading alone can still be found.
@@ -63,8 +97,8 @@ def split(text: str) -> tuple[str, list[Section]]:
     title, fence = "", ""
     pieces: list[tuple[str | None, int, int]] = []  # heading (None before the first), start, end
     heading: str | None = None
-    start = position = 0
-    for line in text.splitlines(keepends=True):
+    position = start
+    for line in text[start:].splitlines(keepends=True):
         after = position + len(line)
         bare = line.rstrip("\r\n")
         mark = _FENCE.match(bare)

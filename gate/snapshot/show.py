@@ -10,17 +10,19 @@ from gate.snapshot.manifest import Manifest, read_manifest
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    shown = []
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            shown.append(f"{key} ({_pairs(value)})")
-        else:
-            shown.append(f"{key} {f'{len(value)} words' if isinstance(value, list) else value}")
-    return ", ".join(shown)
+    return ", ".join(f"{key.replace('_', ' ')} {_words(value)}" for key, value in values.items())
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({_pairs(value)})"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"({len(value)} words)" if isinstance(value, list) else str(value)
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Several lines, ending with the two that belong into a configuration."""
+    """Several lines; the digest is what belongs into a configuration."""
     size = sum(facts.bytes for facts in manifest.files.values())
     lines = [f"kind       {manifest.kind}",
              f"units      {manifest.units} of {manifest.documents} documents (chunker: {_pairs(manifest.chunker)})",
@@ -37,4 +39,6 @@ def manifest_text(manifest: Manifest) -> str:
 
 def show(directory: str | Path) -> str:
     """The manifest of a snapshot in words. Does not look at the other files; :func:`gate.snapshot.verify.verify` does."""
-    return manifest_text(read_manifest(Path(directory)))
+    directory = Path(directory)
+    text = manifest_text(read_manifest(directory))
+    return f"{text}This is what the manifest says; `retrieval-gate snapshot verify {directory}` checks the files.\n"

@@ -6,14 +6,20 @@ from pathlib import Path
 
 from gate.errors import InvalidInput
 from gate.snapshot.files import measure, walk
-from gate.snapshot.manifest import NAME, Manifest, read_manifest
+from gate.snapshot.manifest import NAME, Manifest, is_digest, read_manifest
 
 
-def _pinned(directory: Path, manifest: Manifest, expected: str) -> None:
-    if manifest.tree_digest != expected:
-        raise InvalidInput(f"{directory}: is snapshot {manifest.tree_digest}, but the configuration pins {expected}",
-                           "fetch the pinned snapshot, or, when the new one is meant, set `snapshot.digest` to "
-                           f"{manifest.tree_digest}")
+def _pinned(directory: Path, manifest: Manifest, expected: str, option: bool) -> None:
+    if option and not is_digest(expected):
+        raise InvalidInput(f"--digest must be sha256: and 64 hex digits, not {expected[:100]!r}",
+                           "`retrieval-gate snapshot show` prints the digest of a snapshot")
+    real = manifest.tree_digest
+    if real != expected and option:
+        raise InvalidInput(f"{directory}: is snapshot {real}, not the one that --digest names, {expected}",
+                           "fetch the snapshot that is meant, or give its digest")
+    if real != expected:
+        raise InvalidInput(f"{directory}: is snapshot {real}, but the configuration pins {expected}",
+                           f"fetch the pinned snapshot, or, when the new one is meant, set `snapshot.digest` to {real}")
 
 
 def _compare(directory: Path, manifest: Manifest) -> list[str]:
@@ -35,15 +41,16 @@ def _compare(directory: Path, manifest: Manifest) -> list[str]:
     return problems
 
 
-def verify(directory: str | Path, expected_digest: str | None = None) -> Manifest:
+def verify(directory: str | Path, expected_digest: str | None = None, option: bool = False) -> Manifest:
     """Check every file of a snapshot; with ``expected_digest`` (``sha256:…``) also that it is the pinned one.
 
+    ``option``: the digest is that of the option --digest, not the configuration's; errors speak of it, and of its form as well.
     Raises :class:`InvalidInput` that names every file that differs, is missing, is not listed, or is not a regular file.
     """
     directory = Path(directory)
     manifest = read_manifest(directory)
     if expected_digest is not None:
-        _pinned(directory, manifest, expected_digest)
+        _pinned(directory, manifest, expected_digest, option)
     if problems := _compare(directory, manifest):
         raise InvalidInput(problems, "build the snapshot again, or fetch it again; a snapshot is never changed in place")
     return manifest

@@ -6,10 +6,12 @@ deltas, so the distribution of its sum is the n-fold convolution of the deltas' 
 ``resample``: the same by drawing, as the textbooks do it; kept as an option and as the test oracle.
 
 ``few-changes``: below :data:`FEW_CHANGES` changed queries, or when no variance was seen, the bootstrap cannot know what it has not seen
-and gives intervals that are far too narrow (width zero for no change at all). Then the bound of Gaffke (2005, "Three test statistics for
-a nonparametric one-sided hypothesis on the mean of a nonnegative variable") is used: one pseudo-query is added that moved as far as any
-did, up for the upper bound, down for the lower (a whole point when none moved), and the weights of all queries are Dirichlet(1, …, 1).
-For deltas in {−1, 0, 1} its sign agrees with the exact McNemar test; for one-sided 0/1 data it is Clopper–Pearson's bound.
+and gives intervals that are far too narrow (width zero for no change at all). Then a bound after Gaffke (2005, "Three test statistics for
+a nonparametric one-sided hypothesis on the mean of a nonnegative variable") is used: one pseudo-query is added, up for the upper bound,
+down for the lower, and the weights of all queries are Dirichlet(1, …, 1). It moves by the root mean square of what did move (a whole point
+when nothing did): with the largest move the bound hardly ever excludes zero, with the mean too often where moves are very unequal; so it
+does in at most 1.8 % of sets whose signs are coin flips, 2.5 % being allowed. For deltas in {−1, 0, 1} its sign agrees with the exact
+McNemar test; for one-sided 0/1 data it is Clopper–Pearson's bound.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ FEW_CHANGES = 10
 METHODS = ("exact", "resample")
 
 _LATTICES = (1, 2, 3, 4, 5, 6, 10, 12, 20, 30, 60, 120)
-_STEPS_PER_SD = 32
+_CELLS = 1 << 16
+_MANY = 20_000  # from here on a cell must be finer, since what is lost between two cells is lost for every draw
 _REACH = 12.0  # standard deviations of the sum on either side; what lies beyond is below 1e-16 for anything near normal
 
 
@@ -39,8 +42,8 @@ class Interval(NamedTuple):
 
 
 def changed(deltas: Sequence[float]) -> list[float]:
-    """The deltas that are not zero; differences below 1e-12 are float noise."""
-    return [d for d in deltas if abs(d) > 1e-12]
+    """The deltas that are not zero; differences below 1e-9 are float noise."""
+    return [d for d in deltas if abs(d) > 1e-9]
 
 
 def mean_interval(deltas: Sequence[float], confidence: float = 0.95, method: str = "exact", seed: int = 0,
@@ -51,8 +54,8 @@ def mean_interval(deltas: Sequence[float], confidence: float = 0.95, method: str
         return None
     moved = changed(deltas)
     tail = (1.0 - confidence) / 2.0
-    if len(moved) < FEW_CHANGES or (len(moved) == n and max(moved) - min(moved) < 1e-12):
-        reach = max(map(abs, moved), default=1.0)
+    if len(moved) < FEW_CHANGES or (len(moved) == n and max(moved) - min(moved) < 1e-9):
+        reach = math.sqrt(math.fsum(d * d for d in moved) / len(moved)) if moved else 1.0
         return Interval(-_gaffke((-d for d in moved), n, reach, tail), _gaffke(moved, n, reach, tail), "few-changes")
     if method == "resample":
         return _resampled(moved, n, tail, seed, resamples)
@@ -62,13 +65,19 @@ def mean_interval(deltas: Sequence[float], confidence: float = 0.95, method: str
 def _exact(moved: Sequence[float], n: int, tail: float) -> Interval:
     import numpy as np
 
-    values = np.asarray(moved)
-    mean = float(values.sum()) / n
-    sd = math.sqrt(max(float(np.square(values).sum()) / n - mean * mean, 0.0))
+    # Where every query moved, the smallest move is taken out first: what they have in common is no variance.
+    common = min(moved) if len(moved) == n else 0.0
+    values = np.asarray(moved) - common
+    mean = math.fsum(values) / n
+    sd = math.sqrt((math.fsum(np.square(values - mean)) + (n - len(moved)) * mean * mean) / n)
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     scale = next((q for q in _LATTICES if np.abs(values * q - np.rint(values * q)).max() < 1e-9), None)
-    step = 1.0 / scale if scale else sd / _STEPS_PER_SD
-    spread = min(2.0 * _REACH * sd * math.sqrt(n), n * (max(values.max(), 0.0) - min(values.min(), 0.0)))
-    cells = 1 << math.ceil(math.log2(spread / step + 2.0 * np.abs(values).max() / step + 8.0))
+    spread = min(2.0 * _REACH * sd * math.sqrt(n), n * (high - low)) + 2.0 * (high - low)
+    cells = _CELLS if n <= _MANY else 4 * _CELLS
+    if scale and spread * scale < cells:
+        step, cells = 1.0 / scale, 1 << math.ceil(math.log2(spread * scale + 8.0))
+    else:
+        step, scale = spread / (cells - 8), None
     masses = np.zeros(cells)
     masses[0] = (n - len(moved)) / n
     position = values / step
@@ -85,15 +94,15 @@ def _exact(moved: Sequence[float], n: int, tail: float) -> Interval:
     cdf = np.cumsum(np.clip(np.roll(sums, -(first % cells)), 0.0, None))
     cdf /= cdf[-1]
 
-    def quantile(p: float) -> float:
+    def end(p: float) -> float:
         cell = int(np.searchsorted(cdf, p))
         at = float(first + cell)
         if not scale:
             before = float(cdf[cell - 1]) if cell else 0.0
             at += (p - before) / max(float(cdf[cell]) - before, 1e-300) - 0.5
-        return at * step / n
+        return min(max(at * step / n, low), high) + common
 
-    return Interval(quantile(tail), quantile(1.0 - tail), "exact")
+    return Interval(end(tail), end(1.0 - tail), "exact")
 
 
 def _power(base: Any, n: int) -> Any:

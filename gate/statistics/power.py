@@ -14,8 +14,8 @@ POWER = 0.8
 def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95) -> float | None:
     """Smallest true mean delta that this set would show with 80 % power, given how much single queries moved.
 
-    (z₁₋α/₂ + z₀.₈) · sd / √n. With few changed queries one unseen change as large as the largest is added to the variance, since a set on
-    which nothing moved does not resolve everything. None for fewer than two queries.
+    (z₁₋α/₂ + z₀.₈) · sd / √n. With few changed queries one unseen change of a whole point is added to the variance, since a set on which
+    nothing moved does not resolve everything. None for fewer than two queries.
     """
     n = len(deltas)
     if n < 2:
@@ -23,7 +23,7 @@ def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95)
     moved = changed(deltas)
     squares = math.fsum(d * d for d in moved)
     if len(moved) < FEW_CHANGES:
-        squares += max((d * d for d in moved), default=1.0)
+        squares += 1.0
     mean = math.fsum(moved) / n
     sd = math.sqrt(max(squares / n - mean * mean, 0.0))
     return (quantile(0.5 + confidence / 2.0) + quantile(POWER)) * sd / math.sqrt(n)

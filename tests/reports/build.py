@@ -165,5 +165,40 @@ def no_baseline() -> Report:
     return first_adoption(_lines({}))
 
 
+LOCAL = {key: value for key, value in METADATA.items() if key not in ("run_url", "run_id", "run_attempt", "pull_request", "head_sha",
+                                                                      "base_sha")}
+RAISED = """the function raised an error
+| Traceback (most recent call last):
+|   File "/wiki/search/retriever.py", line 12, in retrieve
+|     return index[query]
+|            ~~~~~^^^^^^^
+| KeyError: 'vpn ``` | @octocat'"""
+
+
+def traceback() -> Report:
+    head = "candidate: the retriever failed on 2 of 60 queries; max_errors is 0"
+    return stopped("cannot-decide", 3, [head, f"query 'q001': {RAISED}", f"query 'q002': {RAISED}"], "mend the retriever")
+
+
+def local() -> Report:
+    """Somebody's terminal, not CI."""
+    return failing(metadata=LOCAL)
+
+
+def local_first() -> Report:
+    return first_adoption(_lines({}), metadata=LOCAL)
+
+
+def emptied(n: int = 3, **more: Any) -> Report:
+    """A candidate that returns nothing at all for the first ``n`` queries, one of which the baseline did not answer either."""
+    lines = [q(f"q{i:03d}", 2 if i else None, 2) for i in range(20)]
+    before, after = runs_of(lines)
+    after.rankings.update({line.id: Ranking([]) for line in lines[:n]})
+    before.rankings["q000"] = Ranking([])
+    return replace(assess(golden_of(lines), after, Reference(before, None, BASELINE), Policy(),
+                          Circumstances("wiki-search", metadata=METADATA)), **more)
+
+
 EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,
-         "identical": identical, "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline}
+         "identical": identical, "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline,
+         "traceback": traceback, "local": local, "local-first": local_first, "emptied": emptied}

@@ -10,7 +10,7 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 
 # What a comment of the gate may consist of; anything else came from somebody's text.
-OURS = {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "details", "summary", "a", "sub",
+OURS = {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "pre", "details", "summary", "a", "sub",
         "input"}
 HOSTILE = (
     "a | b || c", "`code` ``two`` ```three", "\\`\\|", "trailing backslash \\", "`", "``", "@octocat",

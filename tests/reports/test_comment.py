@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gate.policy import Policy, Protected
 from gate.reports.comment import marker_prefix, render_comment
 from gate.reports.summary import render_summary
 from tests.reports import build, hostile
@@ -61,8 +62,8 @@ def test_a_comment_that_is_too_long_leaves_out_whole_rows_and_says_how_many(budg
     assert text.rstrip().endswith("-->")
     if budget >= 6_000:
         shown = int(re.search(r"Showing ([\d,]+) of 1,500", page.text)[1].replace(",", ""))
-        lost = next(table for table in page.tables if table[0][-1] == "now at the old rank")
-        assert len(lost) - 1 == shown > 0
+        worst, rest = (table for table in page.tables if table[0][-1] == "now at the old rank")
+        assert len(worst) - 1 == 3 and len(worst) - 1 + len(rest) - 1 == shown
         assert build.METADATA["run_url"] in page.links
     if budget == 60_000:
         assert units(text) > 50_000
@@ -78,6 +79,97 @@ def test_lost_queries_come_before_gained_ones_and_the_worst_first():
     assert text.index("**Lost**") < text.index("**Gained**")
     assert text.index("`q000`") < text.index("`q009`")
     assert "| ERR-4409 `q009` | `exact-term` | 2\u00a0→\u00a014 | Runbook 9, part 2 `new-q009-2` |" in text
+
+
+def opened(text: str) -> str:
+    """What is not behind a fold."""
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+def test_the_three_worst_lost_queries_are_seen_without_a_click_and_no_query_twice():
+    text = render_comment(build.failing())
+    assert "the 3 worst of 10" in text
+    assert [f"`q00{i}`" in opened(text) for i in range(5)] == [True, True, True, False, False]
+    assert all(text.count(f"`q00{i}`") == 1 for i in range(10))
+    assert "<summary>7 more queries that lost their document, 1 query that found one</summary>" in text
+
+
+def test_one_lost_query_needs_no_fold():
+    text = render_comment(build.make([q("a", 1, None), *(q(f"b{i}") for i in range(30))]))
+    assert "`a`" in opened(text) and "more quer" not in text
+
+
+def test_why_it_failed_lists_only_what_failed():
+    policy = Policy(protected=(Protected("exact-term", 0.01),))
+    text = render_comment(build.make([q(f"a{i}", 1, 2 if i < 3 else 1, tags=["exact-term"]) for i in range(30)], policy))
+    why = text.split("**Why it failed**")[1].split("3 queries changed")[0]
+    assert why.count("- ") == 1 and why.strip().startswith("- ❌ `protected exact-term`")
+    assert "\n\nNot settled: `drop` nDCG@10 fell by" in why and "⚠️" not in why
+
+
+def test_in_ci_the_html_report_is_in_an_artifact_of_the_run():
+    text = render_comment(build.failing())
+    assert (f"see the HTML report, in the artifact `retrieval-gate-report-wiki-search` of [this run]({build.METADATA['run_url']}).") in text
+
+
+def test_on_a_command_line_the_html_report_is_a_file():
+    assert "see the HTML report, `report.html` in the folder of `--out`." in render_comment(build.local())
+
+
+def test_queries_without_any_result_are_counted_and_marked():
+    text = render_comment(build.emptied())
+    assert text.splitlines()[4] == "3 queries returned nothing at all; in the baseline 1 of them did."
+    lost = assert_sound(text).tables[1]
+    assert [row[-1] for row in lost[1:]] == ["no results", "no results"]
+
+
+def test_one_query_without_results_is_no_alarm():
+    assert "returned nothing" not in render_comment(build.emptied(1))
+
+
+def test_a_ranking_that_ends_above_the_old_rank_is_called_short():
+    report = build.emptied()
+    report.candidate_run.rankings["q001"].docs[:] = ["other"]
+    assert [row[-1] for row in assert_sound(render_comment(report)).tables[1][1:]] == ["only 1 result", "no results"]
+
+
+def test_a_traceback_is_a_block_of_its_own_shown_once():
+    text = render_comment(build.traceback())
+    page = assert_sound(text)
+    assert "pre" in page.tags and "&#124;" not in text
+    assert "\n  ````\n  Traceback (most recent call last):\n    File" in text
+    assert text.count("KeyError") == 1 and "(the same output as above)" in text
+
+
+def test_a_single_problem_is_told_in_the_headline_and_its_output_below():
+    text = render_comment(build.stopped("cannot-decide", 3, [f"search.retriever:retrieve: {build.RAISED}"], "mend it"))
+    assert "the function raised an error.**\n\n````\nTraceback" in text
+    assert_sound(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(alphabet="`~ |\n\t<>@#-x", max_size=40) | st.sampled_from(hostile.HOSTILE), max_size=6))
+def test_any_output_stays_inside_its_block(texts):
+    for problems in (["one\n" + "\n".join(texts)], ["one", "two\n" + "\n".join(texts), "three"]):
+        page = assert_sound(render_comment(build.stopped("cannot-decide", 3, problems, "mend it")))
+        assert "What to do now" in page.bare
+
+
+def test_long_output_is_cut_in_the_middle():
+    text = render_comment(build.stopped("cannot-decide", 3, ["it broke\n" + "\n".join(f"line {i} {'x' * 500}" for i in range(900))], ""))
+    assert "line 3 " in text and "line 899 " in text and "… 870 lines left out" in text
+    assert max(map(len, text.splitlines())) < 300
+
+
+@pytest.mark.parametrize("changed", [9, 10])
+def test_what_a_set_can_show_is_told_only_when_enough_changed(changed):
+    text = render_comment(build.make([q(f"a{i}", 1, 2 if i < changed else 1) for i in range(50)]))
+    assert ("Too few queries changed to tell how small" in text) == (changed < 10) != ("reliably shows" in text)
+
+
+def test_provenance_is_in_words():
+    assert "policy digest `d4d4d4d4d4d4` · interval: exact bootstrap · " in render_comment(build.failing())
+    assert "interval: small-sample bound (fewer than 10 queries changed)" in render_comment(build.inconclusive())
 
 
 def test_a_small_tag_is_shown_with_its_n_and_said_to_be_untested():
@@ -115,7 +207,7 @@ def test_the_summary_has_the_same_content_more_rows_and_no_marker():
 
 def test_what_is_unanswerable_or_left_out_is_counted():
     text = render_comment(build.failing())
-    assert "- 2 unanswerable: nothing in the corpus answers them, so they are in no mean." in text
+    assert "- 2 unanswerable queries: nothing in the corpus answers them, so they are in no mean." in text
     assert "Their mean top score went 3.500 → 4.000." in text
     report = build.make([q(f"a{i}") for i in range(12)], old_labels={"old": "0" * 12})
     text = render_comment(report)

@@ -1,11 +1,16 @@
 import os
+import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from gate.golden.model import GoldenSet, Query
+from gate.pipeline import Circumstances, Reference, assess
+from gate.policy import Policy
 from gate.reports.html import QUERIES, render_html
+from gate.runs import Ranking, Run
 from tests.reports import build, hostile
 from tests.reports.build import q
 
@@ -83,7 +88,7 @@ class Elements(HTMLParser):
 
 def test_hostile_text_makes_no_element_and_no_link():
     found = Elements(render_html(hostile.report())).found
-    ours = ("html head meta title style body main div h1 h2 h3 p a strong code ul ol li span table thead tbody tr th td svg line "
+    ours = ("html head meta title style body main div h1 h2 h3 p a strong code pre ul ol li span table thead tbody tr th td svg line "
             "circle text details summary dl dt dd")
     assert {tag for tag, _ in found} <= set(ours.split())
     assert not any(name.startswith("on") or name == "src" or name == "style" for _, attrs in found for name in attrs)
@@ -102,6 +107,58 @@ def test_both_rankings_stand_side_by_side_with_the_relevant_document_marked():
     assert text.count("<h3>baseline</h3>") == 13  # 10 lost, 1 gained, 2 changed otherwise
     assert "doc-q000</code>" in text and 'class="relevant"' in text
     assert "Runbook 0, part 1" in text
+
+
+def test_a_query_that_stays_at_its_rank_says_what_else_changed():
+    """Two relevant documents: the first stays, the second falls or is lost."""
+    golden = GoldenSet(tuple(Query(f"q{i}", f"question {i}", {"a": 1.0, "b": 1.0}) for i in range(12)), path="g.jsonl")
+    after = {"q0": ["a", "x", "y", "b"], "q1": ["a", "x", "y"], "q2": ["b", "a"]}
+    runs = [Run({f"q{i}": Ranking(ranked.get(f"q{i}", ["a", "b", "x", "y"])) for i in range(12)}) for ranked in ({}, after)]
+    report = assess(golden, runs[1], Reference(runs[0]), Policy(), Circumstances("wiki"))
+    text = render_html(report)
+    assert "first at 1</span>" in text and "1 → 1" not in text
+    assert re.search(r'class="what">nDCG@10 −0\.123; other relevant document 2 → 4</span>', text)
+    assert re.search(r'class="what">nDCG@10 −0\.387; other relevant document 2 → not found</span>', text)
+
+
+def test_without_scores_there_is_no_table_of_unanswerable_queries():
+    report = build.failing()
+    for run in (report.candidate, report.baseline):
+        run.unanswerable.update(dict.fromkeys(run.unanswerable))
+    text = render_html(report)
+    assert "2 unanswerable queries: nothing in the corpus answers them" in text and "The retriever gives no scores" in text
+    assert "top score" not in text and "top score" in render_html(build.failing())
+
+
+def test_origins_have_labels_and_no_python_in_them():
+    text = render_html(build.failing()).split("Where the numbers come from")[1]
+    assert "<dt>commit under test</dt>" in text and "kind: python, function: search.retriever:retrieve" in text
+    assert "<dt>baseline&#39;s age</dt><dd>12 days</dd>" in text
+    assert not re.search(r"[a-z]_[a-z]", re.sub(r"<dd>.*?</dd>", "", text)) and "{" not in text
+
+
+def test_output_of_a_broken_retriever_is_preformatted():
+    text = render_html(build.traceback())
+    assert "Traceback (most recent call last):\n  File" in text and text.count("<pre") == 1
+
+
+def test_queries_without_any_result_are_counted_and_said():
+    text = render_html(build.emptied())
+    assert "3 queries returned nothing at all; in the baseline 1 of them did." in text and ">no results</li>" in text
+
+
+def test_on_a_telephone_wide_tables_show_that_they_scroll(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render_html(build.failing()), encoding="utf-8")
+    for width, seen in ((390, True), (1280, False)):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(path.as_uri())
+        table = page.locator(".scroll").first
+        assert table.evaluate("e => e.scrollWidth > e.clientWidth") == seen == page.locator(".hint").first.is_visible()
+        table.evaluate("e => e.scrollLeft = 200")
+        left = page.locator(".scroll").first.locator("tbody td").first.evaluate("e => e.getBoundingClientRect().left")
+        assert left >= 0
+        page.close()
 
 
 def test_a_cut_list_of_queries_says_so():

@@ -11,6 +11,7 @@ from gate.policy import Policy
 from gate.reports.annotations import annotations
 from gate.reports.files import write_reports
 from gate.reports.junit import render_junit
+from gate.reports.scores import scores_text
 from gate.reports.text import render_text
 from tests.reports import build, hostile
 from tests.reports.build import q
@@ -33,6 +34,22 @@ def test_no_line_of_the_text_is_a_workflow_command():
         text = render_text(report)
         assert not re.search(r"^\s*::|##\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text, re.MULTILINE)
         text.encode()
+
+
+def test_a_traceback_is_indented_text():
+    text = render_text(build.traceback())
+    assert "    | Traceback (most recent call last):\n    |   File" in text and text.count("KeyError") == 1
+
+
+def test_queries_without_any_result_are_counted_and_marked_in_the_text():
+    text = render_text(build.emptied())
+    assert "3 queries returned nothing at all; in the baseline 1 of them did." in text and text.count("no results") == 2
+
+
+def test_one_unanswerable_query_is_singular():
+    report = build.make([q(f"a{i}") for i in range(12)], unanswerable=["u"])
+    assert "1 unanswerable query, in no mean" in render_text(report)
+    assert "1 unanswerable query, kept apart" in scores_text(report.golden, report.candidate)
 
 
 def cases(report):

@@ -4,8 +4,11 @@ from hypothesis import strategies as st
 
 from gate.figures import fmt_delta, fmt_pair, fmt_size, fmt_value, plural
 from gate.policy import Policy, Protected
+from gate.reports.advice import advice
 from gate.reports.headline import headline
+from gate.reports.report import InputChange
 from gate.reports.words import marked, plain
+from gate.scoring.metrics import parse_metric
 from tests.reports import build
 from tests.reports.build import q
 
@@ -85,10 +88,50 @@ def test_no_culprit_is_named_when_a_tag_only_has_its_share():
     ("inconclusive", "nDCG@10 fell by 0.038"), ("identical", "All rankings are the same as the baseline's, 60 queries compared."),
     ("cannot-decide", "Nothing was judged: The artifact `retrieval-gate-baseline` of run 61 has expired"),
     ("invalid", "Nothing was judged: golden.jsonl:14: not valid JSON"),
-    ("no-baseline", "nDCG@10 is 0.710 over 60 queries; there is no baseline")])
+    ("no-baseline", "nDCG@10 is 0.710 over 60 queries; there is no baseline"),
+    ("traceback", "Nothing was judged: candidate: the retriever failed on 2 of 60 queries; max_errors is 0 (and 2 more problems).")])
 def test_every_verdict_has_one_sentence(name, start):
     text = sentence(build.EVERY[name]())
     assert text.startswith(start) and text.endswith(".")
+
+
+def test_a_rise_that_decides_nothing_does_not_read_like_a_fall():
+    text = sentence(build.make([q(f"a{i}", 3 if i < 4 else 1, 1 if i < 4 else 2 if i < 6 else 1) for i in range(9)]))
+    assert text.startswith("nDCG@10 rose by 0.14") and ", too few queries to rule out a drop of 0.02; no query lost" in text
+
+
+@pytest.mark.parametrize(("change", "start"), [
+    (InputChange("policy gate", "default", "bm", True), "The rule `gate` changes from `default` to `bm`, which needs the same approval"),
+    (InputChange("corpus digest", "aaa", "bbb", True), "The corpus digest changes from `aaa` to `bbb`, which needs"),
+    (InputChange("golden queries removed", "2 known to the baseline", "q1, q2", True),
+     "Golden queries that the baseline knows are removed (`q1, q2`), which needs")])
+def test_a_change_of_the_inputs_is_told_as_a_sentence(change, start):
+    report = build.make([q(f"a{i}") for i in range(20)], changes=[change])
+    text = sentence(report)
+    assert report.verdict == "fail" and text.startswith(start) and text.endswith("of the baseline; nDCG@10 did not move.")
+
+
+def test_a_headline_begins_with_a_capital():
+    lines = [q(f"a{i}", 2, 2) for i in range(20)]
+    assert sentence(build.make(lines, Policy(floors={"precision@5": 0.9}))).startswith("Precision@5 is 0.200")
+    assert sentence(build.first_adoption([q("a", 2, 2)], Policy(primary=parse_metric("recall@5"), floors={}))).startswith("Recall@5 is")
+
+
+def told(report):
+    return plain(advice(report))
+
+
+def test_on_a_command_line_the_advice_says_what_ci_would_do():
+    assert told(build.local()).startswith("In CI this change would be red: look at the lost queries and mend the change. If it is meant,")
+    assert told(build.passing(metadata=build.LOCAL)) == "In CI this change would be green."
+    assert told(build.inconclusive(metadata=build.LOCAL)).startswith("In CI this change would pass with a warning.")
+    assert told(build.local_first()) == "Nothing was compared. Write a record with `--record` and compare with `--baseline`."
+    for make in (build.local, build.local_first):
+        assert not {"push", "Merge"} & set(told(make()).split())
+
+
+def test_in_ci_the_advice_of_a_first_run_is_to_merge():
+    assert told(build.no_baseline()).startswith("Merge when ready. The first run on the default branch makes the baseline")
 
 
 def test_an_approval_is_told_with_name_and_reason():

@@ -8,8 +8,9 @@ import textwrap
 from pathlib import Path
 
 from gate.golden.model import Query
+from gate.retrievers.child import TRACES, WORKER
 from gate.retrievers.python import PythonRetriever
-from gate.retrievers.sandbox import first_closed, other_user
+from gate.retrievers.sandbox import closed_ways, interpreter_files, other_user
 from gate.settings import Limits
 
 QUICK = Limits(query_seconds=10, run_seconds=60, start_seconds=20, memory_mb=1024)
@@ -19,9 +20,19 @@ def reachable_interpreter():
     """This Python, or one that the retriever's user can start; None when there is none."""
     user = other_user()
     for candidate in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
-        if os.path.exists(candidate) and (user is None or first_closed(Path(candidate), user) is None):
+        if os.path.exists(candidate) and (user is None or not closed_ways(interpreter_files(candidate), user)):
             return candidate
     return None
+
+
+def why_no_other_user():
+    """Why the retriever cannot run as a user of its own here; empty when it can."""
+    user = other_user()
+    if user is None:
+        return "only root can give the retriever another user"
+    if reachable_interpreter() is None:
+        return closed_ways([Path(sys.executable)], user)[0]
+    return next(iter(closed_ways([WORKER, TRACES], user)), "")
 
 
 def queries(count):
@@ -51,6 +62,11 @@ class Team:
     def ask(self, source, count=1, depth=10, **more):
         with self.retriever(source, **more) as retriever:
             return dict(retriever.retrieve(queries(count), depth))
+
+    @property
+    def notes(self):
+        """What the retriever said, apart from the gate's own user where the repository is closed to others."""
+        return [note for note in self.last.notes if "ran as the gate's own user" not in note]
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)

@@ -1,18 +1,20 @@
 """What the retriever's process can see of the gate: nothing that the gate did not hand over."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from gate.errors import RetrieverFailed
-from gate.retrievers import sandbox
+from gate.retrievers import child, sandbox
 from gate.retrievers.sandbox import User, first_closed
-from tests.retrievers.support import reachable_interpreter
+from tests.retrievers.support import why_no_other_user
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the retriever another user")
-needs_interpreter = pytest.mark.skipif(reachable_interpreter() is None, reason="no Python that the retriever's user can start")
+needs_other_user = pytest.mark.skipif(bool(why_no_other_user()), reason=why_no_other_user())
+open_to_others = pytest.mark.skipif(os.geteuid() == 0 and bool(why_no_other_user()), reason=why_no_other_user())
 
 SECRETS = ("GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "GITHUB_OUTPUT",
            "MY_TOKEN", "PYTHONPATH", "PYTHONSTARTUP", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL")
@@ -102,7 +104,7 @@ def test_it_can_raise_no_limit_and_gain_no_privilege(team):
     core, memory, *kernel = team.ask(source)["q1"].docs
     assert (core, memory) == ("(0, 0)", "1024")
     assert kernel[-1] == "1"
-    if os.geteuid() == 0 and reachable_interpreter():
+    if not why_no_other_user():
         assert int(kernel[0], 16) == 0
 
 
@@ -122,7 +124,7 @@ PROBE = """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-@needs_interpreter
+@open_to_others
 def test_it_cannot_read_the_memory_the_environment_or_the_files_of_the_gate(team):
     uid, gid, groups, *tries = team.ask(PROBE)["q1"].docs
     user = sandbox.other_user()
@@ -133,8 +135,7 @@ def test_it_cannot_read_the_memory_the_environment_or_the_files_of_the_gate(team
     assert team.last.notes == []
 
 
-@needs_root
-@needs_interpreter
+@needs_other_user
 def test_it_can_neither_write_beside_its_code_nor_signal_the_gate(team):
     source = """
         import os
@@ -151,8 +152,7 @@ def test_it_can_neither_write_beside_its_code_nor_signal_the_gate(team):
     assert team.ask(source)["q1"].docs == ["PermissionError"] * 3
 
 
-@needs_root
-@needs_interpreter
+@needs_other_user
 def test_what_escapes_into_a_session_of_its_own_is_ended_with_the_run(team):
     source = """
         import os, time
@@ -177,7 +177,6 @@ def test_what_escapes_into_a_session_of_its_own_is_ended_with_the_run(team):
 
 
 @needs_root
-@needs_interpreter
 @pytest.mark.parametrize("variable", ["CI", "GITHUB_ACTIONS"])
 def test_in_ci_a_directory_closed_to_it_is_named_and_nothing_runs(team, tmp_path, monkeypatch, variable):
     monkeypatch.setenv(variable, "true")
@@ -195,6 +194,36 @@ def test_on_a_machine_of_ones_own_it_falls_back_to_the_same_user_and_says_so(tea
     tmp_path.chmod(0o700)
     assert team.ask("def retrieve(query, n):\n    return ['a']\n", snapshot=tmp_path)["q1"].docs == ["a"]
     assert len(team.last.notes) == 1 and "ran as the gate's own user" in team.last.notes[0]
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["WORKER", "TRACES"])
+def test_a_gate_in_a_closed_directory_falls_back_with_a_note_and_in_ci_fails_with_the_directory(team, tmp_path, monkeypatch, name):
+    closed = tmp_path / "closed"
+    closed.mkdir(0o700)
+    for file in (child.WORKER, child.TRACES):
+        shutil.copy(file, closed)
+    monkeypatch.setattr(f"gate.retrievers.python.{name}", closed / getattr(child, name).name)
+    assert team.ask("def retrieve(query, n):\n    return ['a']\n")["q1"].docs == ["a"]
+    assert len(team.last.notes) == 1 and "ran as the gate's own user" in team.last.notes[0]
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(RetrieverFailed) as caught:
+        team.ask("def retrieve(query, n):\n    return ['a']\n")
+    assert any("is closed to the retriever's user" in problem for problem in caught.value.problems) and "chmod" in caught.value.cure
+
+
+@needs_other_user
+def test_a_module_that_only_its_owner_may_read_is_named(team, monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    retriever = team.retriever("def retrieve(query, n):\n    return ['a']\n")
+    (team.path / "search.py").chmod(0o600)
+    with pytest.raises(RetrieverFailed, match=r"search\.py: is closed to the retriever's user"), retriever:
+        retriever._start(5, 5)
+
+
+def test_of_its_own_interpreter_the_standard_library_must_be_reachable_as_well():
+    assert [path.name for path in sandbox.interpreter_files(sys.executable)][1:] == ["os.py"]
+    assert sandbox.interpreter_files("/another/python") == [Path("/another/python")]
 
 
 def test_a_directory_is_closed_by_the_bits_that_apply_to_the_user(tmp_path):

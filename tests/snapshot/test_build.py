@@ -70,7 +70,7 @@ def test_a_full_directory_is_only_overwritten_when_it_is_a_snapshot_and_that_is_
         with pytest.raises(InvalidInput, match="is not empty"):
             build_bm25(corpus, tmp_path / "full", replace=replace)
     build_bm25(corpus, tmp_path / "snap")
-    with pytest.raises(InvalidInput, match="is not empty"):
+    with pytest.raises(InvalidInput, match="holds a snapshot already\nWhat to do: build with --replace"):
         build_bm25(corpus, tmp_path / "snap")
     build_bm25(corpus, tmp_path / "snap", k1=0.9, replace=True)
     assert verify(tmp_path / "snap").index["k1"] == 0.9
@@ -92,6 +92,7 @@ def test_wrong_parameters_are_all_named(tmp_path):
 def test_show_says_what_it_is_without_control_characters(tmp_path):
     build_bm25(corpus_of(tmp_path, *THREE), tmp_path / "snap")
     text = show(tmp_path / "snap")
+    assert "lower case yes" in text and "True" not in text and "snapshot verify" in text.splitlines()[-1]
     assert "3 of 3 documents" in text and verify(tmp_path / "snap").tree_digest in text
     path = tmp_path / "snap" / "manifest.json"
     value = json.loads(path.read_text())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gate.errors import InvalidInput
 from gate.snapshot.corpus import read_corpus
-from gate.snapshot.markdown import slug, split
+from gate.snapshot.markdown import front_matter, slug, split
 from tests.snapshot.support import ROOT, corpus_of, write
 
 PAGE = """# Load balancer errors
@@ -96,11 +96,120 @@ def test_the_digest_of_lines_knows_neither_their_order(tmp_path):
     assert first.digest != corpus_of(tmp_path, ("a", "", "x"), ("b", "", "y")).digest
 
 
-def test_files_with_the_same_name_are_refused_naming_both(tmp_path):
+def test_files_with_the_same_name_are_refused_naming_both_and_the_option(tmp_path):
     write(tmp_path, {"a/page.md": "x", "b/page.txt": "y"})
     with pytest.raises(InvalidInput) as caught:
         read_corpus(tmp_path)
     assert str(tmp_path / "a/page.md") in str(caught.value) and str(tmp_path / "b/page.txt") in str(caught.value)
+    assert "build with `--ids path`" in caught.value.cure
+
+
+def test_paths_as_ids_tell_files_of_the_same_name_apart(tmp_path):
+    files = {"index.md": "top", "a/index.md": "# A\n\n## One\n\nx", "a/b.c/index.txt": "y", "a/v1.2.md": "z"}
+    corpus = read_corpus(write(tmp_path, files), ids="path")
+    assert ids(corpus) == ["index#intro", "a/index#one", "a/v1.2#intro", "a/b.c/index"]
+    assert [document.id for document in corpus.documents] == ["index", "a/index", "a/v1.2", "a/b.c/index"]
+    assert {unit.parent for unit in corpus.units if "#" in unit.id} == {"index", "a/index", "a/v1.2"}
+
+
+def test_how_ids_were_made_is_a_fact_of_the_chunker(tmp_path):
+    write(tmp_path, {"a/x.md": "text"})
+    assert read_corpus(tmp_path).chunker == {"kind": "heading", "level": 2, "ids": "stem"}
+    assert read_corpus(tmp_path, ids="path").chunker["ids"] == "path"
+    assert read_corpus(tmp_path, "none", "path").chunker == {"kind": "none", "ids": "path"}
+
+
+def test_even_with_paths_two_endings_of_one_name_are_refused(tmp_path):
+    with pytest.raises(InvalidInput) as caught:
+        read_corpus(write(tmp_path, {"a/page.md": "x", "a/page.txt": "y"}), ids="path")
+    assert "has the same document id 'a/page'" in str(caught.value) and caught.value.cure == "rename one of the files"
+
+
+def test_ids_of_lines_are_their_own(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"_id":"a","text":"x"}\n')
+    with pytest.raises(InvalidInput, match="leave out --ids"):
+        read_corpus(tmp_path / "corpus.jsonl", ids="path")
+    with pytest.raises(InvalidInput, match="ids 'name' must be one of stem, path"):
+        read_corpus(tmp_path, ids="name")
+
+
+FRONT = """---
+# who looks after it
+owner: network
+title: "Load: balancer"
+tags:
+  - net
+---
+
+Before any heading.
+
+## Slow
+The backend.
+"""
+
+
+def test_front_matter_gives_the_title_and_is_not_indexed(tmp_path):
+    corpus = read_corpus(write(tmp_path, {"lb.md": FRONT}))
+    assert [(unit.id, unit.title, unit.text) for unit in corpus.units] == [
+        ("lb#intro", "Load: balancer", "Before any heading."), ("lb#slow", "Load: balancer › Slow", "The backend.")]
+    document = corpus.documents[0]
+    assert document.text == FRONT and document.title == "Load: balancer"
+    assert all(document.text[unit.start:unit.end] == unit.text for unit in corpus.units)
+
+
+def test_an_uncut_document_starts_after_its_front_matter(tmp_path):
+    corpus = read_corpus(write(tmp_path, {"lb.md": FRONT.replace("\n", "\r\n")}), chunker="none")
+    unit, = corpus.units
+    assert unit.text.startswith("\nBefore") and corpus.documents[0].text[unit.start:unit.end] == unit.text
+
+
+@pytest.mark.parametrize(("text", "title", "body"), [
+    ("---\ntitle: A\n---\n# B\ntext", "B", "text"),
+    ("---\ntitle: Not: valid: yaml\n---\ntext", "Not: valid: yaml", "text"),
+    ("---\ntitle: 2024\n---\ntext", "2024", "text"),
+    ("---\ntitle: >\n  two\n  lines\n---\ntext", "two lines", "text"),
+
+    ("---\nx: " + "[" * 5000 + "\n---\ntext", "p", "text"),
+    ("---\n---\ntext", "p", "text"),
+    ("---\ntitle: A\ntext", "p", "---\ntitle: A\ntext"),
+    ("---\nA quotation, set off by rules.\n---\ntext", "p", "---\nA quotation, set off by rules.\n---\ntext"),
+    ("---\n# Heading\n---\ntext", "Heading", "---\n# Heading\n---\ntext"),
+    ("\n---\ntitle: A\n---\ntext", "p", "---\ntitle: A\n---\ntext"),
+    ("----\ntitle: A\n----\ntext", "p", "----\ntitle: A\n----\ntext"),
+])
+def test_what_is_front_matter_and_what_is_text_between_rules(tmp_path, text, title, body):
+    unit, = read_corpus(write(tmp_path, {"p.md": text})).units
+    assert (unit.title, unit.text) == (title, body)
+
+
+def test_front_matter_in_a_text_file_is_text(tmp_path):
+    assert read_corpus(write(tmp_path, {"p.txt": FRONT})).units[0].text == FRONT
+
+
+@given(st.lists(st.sampled_from(["---", "title: A", "# T", "## B", "text", "", "a: [", "```"])))
+def test_front_matter_and_sections_never_overlap(lines):
+    text = "\n".join(lines)
+    _, body = front_matter(text)
+    _, sections = split(text, body)
+    assert all(section.start >= body and text[section.start:section.end] == section.text for section in sections)
+
+
+def test_every_kind_of_fault_of_a_folder_gets_its_own_cure(tmp_path):
+    write(tmp_path, {"good.md": "x", "latin.md": b"caf\xe9"})
+    with pytest.raises(InvalidInput) as caught:
+        read_corpus(tmp_path)
+    assert caught.value.cure == "save this file as UTF-8"
+    write(tmp_path, {"b/good.md": "x", "bell\a.md": "x"})
+    (tmp_path / "link.md").symlink_to("/etc/hostname")
+    with pytest.raises(InvalidInput) as caught:
+        read_corpus(tmp_path)
+    assert len(caught.value.problems) == 4
+    assert all(words in caught.value.cure for words in ("UTF-8", "--ids path", "in the place of the link", "control characters"))
+
+
+def test_files_that_add_nothing_to_the_index_are_told(tmp_path):
+    corpus = read_corpus(write(tmp_path, {"a.md": "x", **{f"empty{n}.md": "---\ntitle: T\n---\n" for n in range(7)}}))
+    assert corpus.warnings == (f"{tmp_path}: nothing to index in empty0.md, empty1.md, empty2.md, empty3.md, empty4.md, … (7 files)",)
 
 
 def test_links_and_bad_encodings_are_all_named(tmp_path):
@@ -130,7 +239,7 @@ def test_number_ids_are_read_as_strings_with_a_warning(tmp_path):
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"_id":7,"text":"x"}\n')
     corpus = read_corpus(path)
-    assert ids(corpus) == ["7"] and "1 ids are numbers" in corpus.warnings[0]
+    assert ids(corpus) == ["7"] and "1 id is written as a number" in corpus.warnings[0]
 
 
 @pytest.mark.parametrize("files", [{}, {"a.md": ""}, {"a.png": "x"}])

@@ -57,6 +57,18 @@ def test_another_snapshot_than_the_pinned_one_shows_both_digests_and_the_cure(sn
     assert f"set `snapshot.digest` to {real}" in caught.value.cure
 
 
+def test_a_digest_given_as_an_option_is_spoken_of_as_one(snapshot):
+    with pytest.raises(InvalidInput) as caught:
+        verify(snapshot, "sha256:" + "0" * 64, option=True)
+    assert "that --digest names" in str(caught.value) and "configuration" not in str(caught.value)
+
+
+@pytest.mark.parametrize("digest", ["", "abc", "0" * 64, "sha256:" + "0" * 63, "sha256:" + "G" * 64, "sha256:" + "0" * 64 + "\n"])
+def test_an_option_that_is_no_digest_is_told_its_form(snapshot, digest):
+    with pytest.raises(InvalidInput, match="--digest must be sha256: and 64 hex digits"):
+        verify(snapshot, digest, option=True)
+
+
 def test_the_pin_is_looked_at_before_any_file_is(snapshot):
     (snapshot / "units.jsonl").unlink()
     assert "pins sha256:" in problems(snapshot, "sha256:" + "0" * 64)[0]

@@ -1,0 +1,65 @@
+"""One-line remarks that every renderer makes. Pure."""
+
+from __future__ import annotations
+
+from gate.figures import fmt_size, plural
+from gate.reports.report import Report
+from gate.reports.words import Name, Sentence
+from gate.statistics.bootstrap import FEW_CHANGES
+
+_SEVERAL = 2
+
+
+def is_local(report: Report) -> bool:
+    """Whether somebody asked on a command line: no run and no pull request is known."""
+    return not (report.metadata.get("run_url") or report.metadata.get("pull_request"))
+
+
+def html_place(report: Report) -> Sentence:
+    """Where the HTML report is; in CI the run, whose address is ``metadata.run_url``, has the artifact."""
+    if is_local(report):
+        return ("the HTML report, ", Name("report.html"), " in the folder of ", Name("--out"))
+    return ("the HTML report, in the artifact ", Name(f"retrieval-gate-report-{report.gate}"))
+
+
+def sensitivity(report: Report) -> str:
+    """How small a change this set can show; empty where nothing is tested."""
+    main = report.comparison.main if report.comparison else None
+    if main is None or main.mde is None:
+        return ""
+    if main.changed < FEW_CHANGES:
+        return "Too few queries changed to tell how small a change this set can show."
+    return f"This set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
+
+
+def compared(report: Report) -> str:
+    """``60 queries compared, 13 changed.`` and what that can show; empty when nothing was compared."""
+    main = report.comparison.main if report.comparison else None
+    return f"{plural(main.n, 'query')} compared, {main.changed:,} changed. {sensitivity(report)}".rstrip() if main else ""
+
+
+def empty_answers(report: Report) -> str:
+    """That several answerable queries got no result at all, which is more often a broken retriever than a bad ranking."""
+    after, before = report.candidate_run, report.baseline_run
+    if after is None or report.candidate is None:
+        return ""
+    empty = [i for i in report.candidate.queries if i in after.rankings and not after.rankings[i].docs and not after.rankings[i].error]
+    if len(empty) < _SEVERAL:
+        return ""
+    if before is None:
+        return f"{plural(len(empty), 'query')} returned nothing at all."
+    old = sum(i in before.rankings and not before.rankings[i].docs for i in empty)
+    did = "all" if old == len(empty) else f"{old:,}" if old else "none"
+    return f"{plural(len(empty), 'query')} returned nothing at all; in the baseline {did} of them did."
+
+
+def moved_count(report: Report) -> int:
+    """How many queries changed without being lost or gained."""
+    c = report.comparison
+    return len(c.changes) - len(c.lost) - len(c.gained) if c else 0
+
+
+def unanswerable(count: int) -> str:
+    """How many queries nothing answers, and what becomes of them."""
+    them = ("it", "it is") if count == 1 else ("them", "they are")
+    return f"{plural(count, 'unanswerable query')}: nothing in the corpus answers {them[0]}, so {them[1]} in no mean."
