@@ -14,7 +14,7 @@ from gate.errors import InvalidInput
 from gate.fields import Section
 from gate.policy import DEFAULT_METRICS, RULES, Policy, Protected
 from gate.scoring.metrics import Metric, UnknownMetric, parse_metric
-from gate.scoring.units import UNITS
+from gate.scoring.units import OVERLAP, UNITS
 from gate.statistics.bootstrap import METHODS
 from gate.yamlio import Document, load_yaml, parse_yaml
 
@@ -87,7 +87,7 @@ def policy_facts(settings: Settings) -> dict[str, Any]:
     m = policy.method
     return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow,
             "primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
-            "unit": policy.unit, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
+            "unit": policy.unit, "overlap": policy.overlap, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
             "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
             "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
             "max_errors": policy.max_errors, "confidence": m.confidence, "bootstrap": m.bootstrap, "resamples": m.resamples,
@@ -142,6 +142,7 @@ def _policy(section: Section) -> Policy:
     policy = Policy(
         primary=_metric(section, "primary", section.text("primary", "ndcg@10")) or parse_metric("ndcg@10"),
         metrics=tuple(m for m in metrics if m is not None), tolerance=tolerance, unit=section.choice("unit", UNITS, "doc"),
+        overlap=section.number("overlap", OVERLAP, 0.01, 1.0),
         inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
         protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
         must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),

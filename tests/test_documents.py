@@ -73,7 +73,8 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
     documented = {name for row in re.findall(r"^\| (`[^|]+) \|", table, re.M) for name in re.findall(r"`([a-z_.]+)`", row)}
     values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64, "retriever.kind": "run",
               "retriever.function": "a:b", "retriever.path": ".", "retriever.file": "r.jsonl", "retriever.limits": {"query_seconds": 1},
-              "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.inconclusive": "fail",
+              "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.overlap": 0.8,
+              "policy.inconclusive": "fail",
               "policy.floors": {"rr": 0.1}, "policy.protected": ["a"], "policy.must_hit": ["q"], "policy.must_hit_tags": ["a"],
               "policy.max_drop": {"rr": 0.1}, "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False}

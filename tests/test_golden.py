@@ -1,4 +1,5 @@
 import gzip
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -117,8 +118,6 @@ json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(("id", "query", "relevant", "tags", "spans", "answerable", "split",
     "source", "cluster"), json_values)))
 def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory, record):
-    import json
-
     path = tmp_path_factory.mktemp("fuzz") / "g.jsonl"
     path.write_text(json.dumps(record), encoding="utf-8", errors="surrogatepass")
     try:
@@ -143,3 +142,120 @@ def test_documents_that_the_corpus_does_not_hold_are_listed_with_their_line(writ
     lines, nothing = strange_documents(golden, {"a", "vpn#restart"})
     assert len(lines) == 1 and "g.jsonl:2" in lines[0] and "did you mean 'vpn#restart'?" in lines[0] and not nothing
     assert strange_documents(golden, {"z"})[1]
+
+
+def test_documents_that_only_spans_name_are_looked_for_in_the_corpus_too(write):
+    from gate.golden.fit import strange_documents
+
+    golden = read_golden(write("g.jsonl", GOOD, {"id": "q2", "query": "x", "spans": [{"doc": "b", "start": 0, "end": 5}]}))
+    assert strange_documents(golden, {"b"})[0] == [f"{golden.path}:1: document 'a' is not in the snapshot"]
+    assert strange_documents(golden, {"a"})[0] == [f"{golden.path}:2: document 'b' is not in the snapshot"]
+
+
+def spans(*items, **more):
+    keys = ("doc", "start", "end", "grade")
+    return {"id": "q1", "query": "how?", "spans": [dict(zip(keys, item, strict=False)) for item in items]} | more
+
+
+def test_a_query_with_spans_needs_no_relevant_documents(write):
+    golden = read_golden(write("g.jsonl", spans(("a", 3, 9), ("a", 20, 30, 2))))
+    assert golden.queries[0].spans == (("a", 3, 9, 1.0), ("a", 20, 30, 2.0)) and golden.queries[0].documents == {"a": 2.0}
+    assert "`relevant` missing" in problems(write("g.jsonl", spans()))[0]
+
+
+def test_a_span_given_twice_counts_once_and_with_two_grades_is_an_error(write):
+    golden = read_golden(write("g.jsonl", spans(("a", 3, 9), ("a", 3, 9, 1.0))))
+    assert len(golden.queries[0].spans) == 1 and "span 3–9 of document 'a' is given twice; it counts once" in golden.warnings[0]
+    assert "given twice, with grades 1 and 2" in problems(write("g.jsonl", spans(("a", 3, 9), ("a", 3, 9, 2))))[0]
+
+
+@pytest.mark.parametrize("relevant, grade, right", [(["a"], 1, True), ({"a": 3}, 1, True), (["b"], 0, True), ({"a": -1}, 0, True),
+                                                    ({"a": 0}, 1, False), (["a"], 0, False)])
+def test_labels_and_spans_that_contradict_each_other_about_a_document_are_an_error(write, relevant, grade, right):
+    path = write("g.jsonl", spans(("a", 3, 9, grade), relevant=relevant))
+    if right:
+        assert read_golden(path).queries
+    else:
+        assert "g.jsonl:1: `relevant` and `spans` contradict each other" in problems(path)[0]
+
+
+@pytest.fixture
+def grouped(write):
+    """Write golden.yml, groups.jsonl of these lines and golden.jsonl; return the path of the last."""
+    def to(*groups, queries=(GOOD, GOOD | {"id": "q2", "relevant": ["z"]})):
+        write("golden.yml", "equivalences: groups.jsonl")
+        write("groups.jsonl", *groups)
+        return write("golden.jsonl", *queries)
+    return to
+
+
+def test_equivalence_groups_come_from_the_file_that_the_header_names_and_reach_the_queries_they_touch(grouped):
+    golden = read_golden(grouped({"id": "g", "docs": ["b", "a"]}, "", {"docs": ["c", "d"]}))
+    assert golden.by_id["q1"].groups == (("a", "b"),) and golden.by_id["q2"].groups == ()
+    assert golden.by_id["q1"].documents == {"a": 1.0, "b": 1.0}
+
+
+def test_a_changed_group_changes_the_labels_of_the_queries_it_touches_and_of_no_other(grouped, write):
+    alone = read_golden(write("alone.jsonl", GOOD, GOOD | {"id": "q2", "relevant": ["z"]})).labels
+    before = read_golden(grouped({"id": "g", "docs": ["a", "b"]})).labels
+    renamed = read_golden(grouped({"docs": ["b", "a"]}, {"docs": ["x", "y"]})).labels
+    after = read_golden(grouped({"id": "g", "docs": ["a", "b", "c"]})).labels
+    assert before["q1"] != alone["q1"] and before["q2"] == alone["q2"]
+    assert renamed == before
+    assert after["q1"] != before["q1"] and after["q2"] == before["q2"]
+
+
+def test_every_fault_of_the_groups_is_listed_with_its_line_beside_those_of_the_queries(grouped):
+    path = grouped({"id": "g", "docs": ["a", "b"]}, "{", [1], {"docs": []}, {"docs": ["c", None]}, {"docs": ["c", "b", "a"]},
+                   {"id": "g", "docs": ["x", "y"]}, {"id": 7, "docs": ["x", "y"]}, {"docs": "ab"}, queries=(GOOD, "{"))
+    found = problems(path)
+    assert [line.rsplit("/", 1)[1].split(": ")[0] for line in found] == [
+        *(f"groups.jsonl:{n}" for n in (2, 3, 4, 5, 6, 6, 7, 8, 9)), "golden.jsonl:2"]
+    assert "document 'a' is already in group 'g' (line 1)" in found[4] and "already given in line 1" in found[6]
+
+
+def test_group_lines_that_say_little_are_warned_about(grouped):
+    warnings = read_golden(grouped({"docs": ["a", "a"]}, {"docs": ["b", "c"], "grade": 2})).warnings
+    assert any("groups.jsonl:1: a group of one document says nothing" in w for w in warnings)
+    assert any("groups.jsonl:2: unknown keys ignored: grade" in w for w in warnings)
+
+
+def test_a_document_id_that_is_a_number_here_and_a_string_there_is_an_error_across_both_files(grouped):
+    assert "document id '1' is given as a number and as a string" in problems(grouped({"docs": [1, 2]}, queries=(
+        GOOD | {"relevant": ["1"]},)))[0]
+
+
+def test_a_document_with_spans_leaves_its_group_with_a_warning(grouped):
+    golden = read_golden(grouped({"id": "g", "docs": ["a", "b"]}, queries=(spans(("a", 0, 9), relevant=["a"]),)))
+    assert golden.queries[0].groups == () and "document 'a' has spans, so group 'g' (line 1) does not" in golden.warnings[0]
+
+
+@pytest.mark.parametrize("name, fault", [("none.jsonl", "no such file"), ("../groups.jsonl", "is not inside the golden set's folder"),
+                                         ("/etc/hostname", "is not inside"), ("link.jsonl", "is not inside"), (".", "no such file"),
+                                         ("x" * 5000, "no"), ('"a\\0b"', "is not inside")])
+def test_a_groups_file_that_is_missing_or_elsewhere_is_an_error_with_the_line_that_names_it(write, tmp_path, name, fault):
+    (tmp_path / "set").mkdir()
+    write("groups.jsonl", {"docs": ["a", "b"]})
+    (tmp_path / "set/link.jsonl").symlink_to(tmp_path / "groups.jsonl")
+    write("set/golden.yml", "owner: x", f"equivalences: {name}")
+    found = problems(write("set/golden.jsonl", GOOD))
+    assert len(found) == 1 and "golden.yml:2: `equivalences` " in found[0] and fault in found[0]
+
+
+def test_a_groups_file_that_is_no_text_is_an_error(write, tmp_path):
+    write("golden.yml", "equivalences: groups.jsonl")
+    (tmp_path / "groups.jsonl").write_bytes(b"\xff\xfe")
+    assert "groups.jsonl:1: not UTF-8" in problems(write("golden.jsonl", GOOD))[0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200) | st.dictionaries(st.sampled_from(("id", "docs", "x")), json_values).map(lambda d: json.dumps(d).encode()))
+def test_nothing_in_a_groups_file_crashes_the_reader_with_anything_but_a_typed_error(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("fuzz")
+    (folder / "groups.jsonl").write_bytes(content)
+    (folder / "golden.yml").write_text("equivalences: groups.jsonl\n")
+    (folder / "golden.jsonl").write_text('{"id": "q", "query": "x", "relevant": ["a"]}\n')
+    try:
+        assert read_golden(folder / "golden.jsonl").digest
+    except GateError as error:
+        assert error.exit_code == 2

@@ -19,7 +19,8 @@ def value(metric, relevant, ranked, unit="doc"):
 @pytest.mark.parametrize("metric, expected", [
     ("recall@5", 2 / 3), ("recall@10", 2 / 3), ("precision@5", 0.4), ("rr", 0.5), ("rr@10", 0.5), ("rr@1", 0.0),
     ("hit@1", 0.0), ("hit@2", 1.0),
-    ("ndcg@10", 0.4776237), ("ndcg-exp@10", 0.4776237), ("ap", 0.3), ("ap@2", 1 / 6)])
+    ("ndcg@10", 0.4776237), ("ndcg-exp@10", 0.4776237), ("ap", 0.3), ("ap@2", 1 / 6), ("r-precision", 1 / 3), ("recall-cap@2", 0.5),
+    ("recall-cap@5", 2 / 3), ("judged@5", 0.4), ("judged@10", 0.2), ("judged@1", 0.0)])
 def test_the_worked_example_of_the_field(metric, expected):
     assert value(metric, ["A", "B", "C"], WORKED) == pytest.approx(expected, abs=5e-8)
 
@@ -46,6 +47,47 @@ def test_precision_divides_by_k_also_when_fewer_came_back():
 
 def test_average_precision_divides_by_all_relevant_documents():
     assert value("ap@3", [str(i) for i in range(8)], ["0", "1", "2"]) == 0.375
+
+
+def test_recall_below_one_of_a_perfect_short_list_is_no_bug_and_the_capped_recall_is_one():
+    relevant = [str(i) for i in range(8)]
+    assert value("recall@3", relevant, ["0", "1", "2"]) == 0.375
+    assert value("recall-cap@3", relevant, ["0", "1", "2"]) == 1.0
+    assert value("recall-cap@3", relevant, ["0", "x", "2"]) == pytest.approx(2 / 3)
+    assert value("recall-cap@20", relevant, relevant) == 1.0
+
+
+def test_r_precision_looks_at_as_many_results_as_there_are_relevant_documents():
+    assert value("r-precision", ["a", "b"], ["a", "x", "b"]) == 0.5
+    assert value("r-precision", ["a", "b", "c"], ["a", "x", "b"]) == pytest.approx(2 / 3)
+    assert value("r-precision", ["a", "b"], []) == 0.0
+
+
+def test_judged_is_a_share_of_k_also_when_fewer_came_back_and_counts_worthless_documents():
+    assert value("judged@5", {"a": 1, "b": 0, "c": -1}, ["c", "x", "b"]) == 0.4
+    assert value("judged@2", {"a": 1, "b": 0, "c": -1}, ["c", "x", "b"]) == 0.5
+    assert value("judged@5", ["a"], []) == 0.0
+
+
+def test_a_document_that_is_judged_for_another_query_only_is_a_hole_in_this_one():
+    scored = score_run(golden_set({"q": ["a"], "p": ["b"]}), run_of({"q": ["a", "b"], "p": ["b", "a"]}), [parse_metric("judged@2")])
+    assert [score.values["judged@2"] for score in scored.queries.values()] == [0.5, 0.5]
+
+
+def test_every_chunk_of_a_judged_document_is_judged_where_chunks_are_counted():
+    assert value("judged@4", ["a"], ["a", "a", "x", "a"], unit="chunk") == 0.75
+    assert value("judged@4", ["a"], ["a", "a", "x", "a"]) == 0.25
+
+
+def test_recall_is_not_hit_and_the_discount_starts_at_the_first_rank():
+    assert value("recall@1", ["a", "b"], ["a"]) == 0.5 and value("hit@1", ["a", "b"], ["a"]) == 1.0
+    assert value("ndcg@1", ["a"], ["a"]) == 1.0
+    assert value("ndcg@3", ["a"], ["x", "x2", "a"]) == 0.5  # 1/log2(4)
+
+
+def test_the_ideal_does_not_suppose_grades_that_nobody_gave_nor_any_order_of_the_labels():
+    assert value("ndcg@2", {"a": 2, "b": 2}, ["a", "b"]) == 1.0
+    assert value("ndcg@3", {"c": 1, "a": 3, "b": 2}, ["c", "b", "a"]) == value("ndcg@3", {"a": 3, "b": 2, "c": 1}, ["c", "b", "a"])
 
 
 def test_graded_gains_are_linear_unless_the_name_says_exponential():
@@ -80,20 +122,26 @@ def test_undefined_unanswerable_errored_and_extra_queries_are_four_different_thi
     assert scored.unanswerable == {"no-answer": 0.25}
 
 
-@pytest.mark.parametrize("name", ["ndcg@10", "ndcg-exp@3", "recall@5", "rr", "rr@10", "ap", "ap@100", "hit@1", "precision@20"])
+@pytest.mark.parametrize("name", ["ndcg@10", "ndcg-exp@3", "recall@5", "rr", "rr@10", "ap", "ap@100", "hit@1", "precision@20",
+                                  "judged@10", "recall-cap@3", "r-precision", "span-coverage@5"])
 def test_a_metric_name_prints_back_as_it_was_read(name):
     assert str(parse_metric(name)) == name
 
 
 @pytest.mark.parametrize("name, hint", [("mrr@10", "rr@10"), ("MAP", "ap"), ("ndgc@10", "ndcg@10"), ("ndcg", "needs a cutoff"),
-                                        ("recall@0", "at least 1"), ("recall@-1", "unknown"), ("P@5", "precision@5"), ("", "unknown")])
+                                        ("recall@0", "at least 1"), ("recall@-1", "unknown"), ("P@5", "precision@5"), ("", "unknown"),
+                                        ("rprec", r"did you mean r-precision\?"), ("Rprec@10", r"did you mean r-precision\?"),
+                                        ("R_prec", r"did you mean r-precision\?"), ("r-precision@5", r"has no cutoff.*r-precision\?"),
+                                        ("r_cap@5", "recall-cap@5"), ("recall_cap@5", "recall-cap@5"), ("judged", "needs a cutoff"),
+                                        ("span_coverage@3", "span-coverage@3"), ("judgd@3", "judged@3"), ("span-coverage@0", "at least 1")])
 def test_an_unknown_metric_is_refused_with_the_nearest_name(name, hint):
     with pytest.raises(UnknownMetric, match=hint):
         parse_metric(name)
 
 
 documents = st.integers(0, 30).map(lambda i: f"d{i:02}")
-metric_names = st.sampled_from(["ndcg@10", "ndcg-exp@5", "recall@5", "precision@5", "rr", "rr@3", "ap", "ap@10", "hit@3"])
+metric_names = st.sampled_from(["ndcg@10", "ndcg-exp@5", "recall@5", "precision@5", "rr", "rr@3", "ap", "ap@10", "hit@3", "recall-cap@5",
+                                "r-precision", "judged@5"])
 relevances = st.dictionaries(documents, st.integers(1, 3), min_size=1, max_size=8)
 ranked_lists = st.lists(documents, max_size=25)
 
@@ -103,7 +151,8 @@ def test_every_metric_lies_between_zero_and_one_whatever_is_ranked(metric, relev
     assert 0.0 <= value(metric, relevant, ranked, unit) <= 1.0 + 1e-12
 
 
-@given(metric_names, relevances, st.lists(documents, min_size=2, max_size=25, unique=True), st.data())
+@given(metric_names.filter(lambda m: not m.startswith("judged")), relevances,
+       st.lists(documents, min_size=2, max_size=25, unique=True), st.data())
 def test_moving_a_relevant_document_up_never_lowers_a_metric(metric, relevant, ranked, data):
     here = data.draw(st.integers(1, len(ranked) - 1))
     if relevant.get(ranked[here], 0) >= relevant.get(ranked[here - 1], 0):
@@ -117,7 +166,8 @@ def test_renaming_documents_changes_nothing(metric, relevant, ranked):
     assert value(metric, renamed, [f"z-{d}" for d in ranked]) == value(metric, relevant, ranked)
 
 
-@given(st.sampled_from(["ndcg@10", "recall@10", "precision@10", "rr@10", "hit@10", "ap@10"]), relevances,
+@given(st.sampled_from(["ndcg@10", "recall@10", "precision@10", "rr@10", "hit@10", "ap@10", "recall-cap@10", "judged@10", "r-precision"]),
+       relevances,
        st.lists(documents, min_size=10, max_size=10, unique=True), ranked_lists)
 def test_what_comes_below_the_cutoff_changes_nothing(metric, relevant, ranked, junk):
     assert value(metric, relevant, ranked + junk) == value(metric, relevant, ranked)
@@ -126,12 +176,12 @@ def test_what_comes_below_the_cutoff_changes_nothing(metric, relevant, ranked, j
 @given(relevances)
 def test_the_perfect_ranking_is_worth_one(relevant):
     best = sorted(relevant, key=lambda d: -relevant[d])
-    for metric in ("ndcg@10", "recall@10", "ap", "rr", "hit@1"):
+    for metric in ("ndcg@10", "recall@10", "ap", "rr", "hit@1", "r-precision", "recall-cap@3"):
         assert value(metric, relevant, best) == pytest.approx(1.0)
 
 
 TREC = {"ndcg@10": "ndcg_cut_10", "recall@5": "recall_5", "precision@5": "P_5", "hit@5": "success_5", "rr": "recip_rank", "ap": "map",
-        "ap@10": "map_cut_10"}
+        "ap@10": "map_cut_10", "r-precision": "Rprec"}
 
 
 @settings(max_examples=60, deadline=None)
@@ -154,7 +204,9 @@ def test_trec_eval_agrees_on_random_input(cases):
 def test_ir_measures_agrees_on_random_input(relevant, ranked):
     ir_measures = pytest.importorskip("ir_measures")
     names = {"ndcg@10": ir_measures.nDCG @ 10, "recall@5": ir_measures.R @ 5, "precision@5": ir_measures.P @ 5, "rr": ir_measures.RR,
-             "ap": ir_measures.AP}
+             "ap": ir_measures.AP, "r-precision": ir_measures.Rprec}
+    if len(ranked) >= 5:
+        names["judged@5"] = ir_measures.Judged @ 5  # of a shorter list it takes the share of what came back
     qrels = [ir_measures.Qrel("q", d, g) for d, g in relevant.items()]
     docs = [ir_measures.ScoredDoc("q", d, float(len(ranked) - i)) for i, d in enumerate(ranked)]
     oracle = ir_measures.calc_aggregate(list(names.values()), qrels, docs)

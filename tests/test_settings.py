@@ -94,7 +94,7 @@ def test_the_policy_digest_sees_every_rule_and_the_label_but_not_the_retriever()
     same = parse_settings((SMALL + "comment: never\n").replace("run.jsonl", "b.jsonl").encode(), "c.yml", "c.yml")
     assert policy_digest(base) == policy_digest(same)
     for change in ("policy: {tolerance: 0.03}", "policy: {max_errors: 1}", "policy: {must_hit: [q]}", "baseline: {label: go}",
-                   "policy: {confidence: 0.9}", "gate: other", "baseline: {artifact: other}", "depth: 40"):
+                   "policy: {confidence: 0.9}", "policy: {overlap: 0.9}", "gate: other", "baseline: {artifact: other}", "depth: 40"):
         other = parse_settings((SMALL + change + "\n").encode(), "c.yml", "c.yml")
         assert policy_digest(other) != policy_digest(base), change
 

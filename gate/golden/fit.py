@@ -26,8 +26,11 @@ def misnamed(golden: GoldenSet, policy: Policy, source: str) -> list[str]:
 
 
 def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[str], bool]:
-    """Sentences about relevant documents that the corpus does not hold, and whether it holds none at all of them."""
-    named = [(query, doc) for query in golden.queries for doc in query.gains]
+    """Sentences about documents in `relevant` and `spans` that the corpus does not hold, and whether it holds none at all of them.
+
+    Other members of an equivalence group are not named by a query; one that is gone costs nothing while another is there.
+    """
+    named = [(query, doc) for query in golden.queries for doc in dict.fromkeys((*query.gains, *(span.doc for span in query.spans)))]
     strange = [(query, doc) for query, doc in named if doc not in known]
     lines = [f"{golden.path}:{query.line}: document {doc!r} is not in the snapshot{_nearest(doc, known)}"
              for query, doc in strange[:_SHOWN]]

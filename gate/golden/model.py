@@ -22,7 +22,11 @@ class Span(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One question and what should be found for it. ``gains``: document id → grade; a grade ≤ 0 is judged, worth nothing."""
+    """One question and what should be found for it. ``gains``: document id → grade; a grade ≤ 0 is judged, worth nothing.
+
+    ``groups``: the members of every equivalence group that ``gains`` names a member of. Everything that decides a score is here, so that
+    scoring needs nothing else.
+    """
 
     id: str
     text: str
@@ -34,6 +38,32 @@ class Query(NamedTuple):
     source: str = ""
     cluster: str = ""
     line: int = 0
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def units(self) -> dict[str, tuple[str, float]]:
+        """Document → the gold unit that is found with it, and the unit's grade, without the documents that have spans.
+
+        A unit is the document itself or its equivalence group, which goes by the name of one member and is worth the largest grade that any
+        member was given. A document with spans is no unit, nor part of one: its spans are.
+        """
+        spanned = {span.doc for span in self.spans}
+        found = {doc: (doc, grade) for doc, grade in self.gains.items() if doc not in spanned}
+        for group in self.groups:
+            members = [doc for doc in group if doc not in spanned]
+            if given := [found[doc][1] for doc in members if doc in found]:
+                found |= dict.fromkeys(members, (members[0], max(given)))
+        return found
+
+    @property
+    def documents(self) -> Mapping[str, float]:
+        """Every judged document → the best grade it can earn: its own, its group's, or that of its best span."""
+        if not self.spans and not self.groups:
+            return self.gains
+        found = {doc: grade for doc, (_, grade) in self.units.items()}
+        for span in self.spans:
+            found[span.doc] = max(span.grade, found.get(span.doc, span.grade))
+        return found
 
     @property
     def label_digest(self) -> str:
@@ -41,6 +71,8 @@ class Query(NamedTuple):
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
                  "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans)}
+        if self.groups:  # only then: baselines remember the digests of queries without groups
+            value["groups"] = sorted(sorted(group) for group in self.groups)
         return digest(value).removeprefix("sha256:")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "sou
 _HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "float_grades", "notes"}
 
 
-class _Bad(Exception):
+class BadLine(Exception):
     """One fault of one line."""
 
 
-class _Ids:
+class Ids:
     """Turns ids into strings, and remembers which were numbers: ``1`` and ``"1"`` in one file is a fault."""
 
     def __init__(self, kind: str) -> None:
@@ -29,14 +30,14 @@ class _Ids:
 
     def take(self, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise _Bad(f"{self.kind} id must be a string, not {_kind(value)}")
+            raise BadLine(f"{self.kind} id must be a string, not {kind_of(value)}")
         if isinstance(value, int):
             self.numbers.add(str(value))
             return str(value)
         if not value.strip():
-            raise _Bad(f"{self.kind} id is empty")
+            raise BadLine(f"{self.kind} id is empty")
         if "\n" in value or "\r" in value:
-            raise _Bad(f"{self.kind} id {value[:40]!r} contains a line break")
+            raise BadLine(f"{self.kind} id {value[:40]!r} contains a line break")
         self.strings.add(value)
         return value
 
@@ -64,34 +65,35 @@ def _fold(name: str) -> str:
     return "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """A JSON value's type as messages call it."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
 def _grade(value: Any, float_grades: bool) -> float:
     if isinstance(value, bool) or not jsonio.finite(value):
-        raise _Bad(f"a grade must be a finite number, not {_kind(value) if not isinstance(value, float) else value}")
+        raise BadLine(f"a grade must be a finite number, not {kind_of(value) if not isinstance(value, float) else value}")
     if not float_grades and value != int(value):
-        raise _Bad(f"grade {value} is not a whole number (set `float_grades: true` in golden.yml if that is meant)")
+        raise BadLine(f"grade {value} is not a whole number (set `float_grades: true` in golden.yml if that is meant)")
     if abs(value) > _HIGHEST:
-        raise _Bad(f"grade {value:g} is out of range (−{_HIGHEST} to {_HIGHEST})")
+        raise BadLine(f"grade {value:g} is out of range (−{_HIGHEST} to {_HIGHEST})")
     return float(value)
 
 
 def _strings(record: dict[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-        raise _Bad(f"`{key}` must be a list of non-empty strings")
+        raise BadLine(f"`{key}` must be a list of non-empty strings")
     return tuple(dict.fromkeys(value))
 
 
 def _text(record: dict[str, Any], key: str, allowed: tuple[str, ...] = ()) -> str:
     value = record.get(key, "")
     if not isinstance(value, str):
-        raise _Bad(f"`{key}` must be a string, not {_kind(value)}")
+        raise BadLine(f"`{key}` must be a string, not {kind_of(value)}")
     if allowed and value and value not in allowed:
-        raise _Bad(f"`{key}` is {value!r}; it must be one of {', '.join(allowed)}")
+        raise BadLine(f"`{key}` is {value!r}; it must be one of {', '.join(allowed)}")
     return value
 
 
@@ -102,49 +104,59 @@ class _Reader:
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.queries: dict[str, Query] = {}
-        self.query_ids, self.doc_ids = _Ids("query"), _Ids("document")
+        self.query_ids, self.doc_ids = Ids("query"), Ids("document")
 
     def gains(self, relevant: Any, where: str) -> dict[str, float]:
         if isinstance(relevant, dict):
             return {self.doc_ids.take(doc): _grade(grade, self.float_grades) for doc, grade in relevant.items()}
         if not isinstance(relevant, list):
-            raise _Bad(f"`relevant` must be a list of document ids or an object of grades, not {_kind(relevant)}")
+            raise BadLine(f"`relevant` must be a list of document ids or an object of grades, not {kind_of(relevant)}")
         docs = [self.doc_ids.take(doc) for doc in relevant]
         if len(set(docs)) < len(docs):
             self.warnings.append(f"{where}: `relevant` names a document twice; it counts once")
         return dict.fromkeys(docs, 1.0)
 
-    def spans(self, value: Any) -> tuple[Span, ...]:
+    def spans(self, value: Any, where: str) -> tuple[Span, ...]:
         if not isinstance(value, list):
-            raise _Bad(f"`spans` must be a list, not {_kind(value)}")
-        found = []
+            raise BadLine(f"`spans` must be a list, not {kind_of(value)}")
+        found: dict[tuple[str, int, int], Span] = {}
         for item in value:
             if not isinstance(item, dict) or not {"doc", "start", "end"} <= item.keys():
-                raise _Bad("a span needs doc, start and end")
+                raise BadLine("a span needs doc, start and end")
             start, end = item["start"], item["end"]
             if type(start) is not int or type(end) is not int or not 0 <= start < end:
-                raise _Bad(f"span {start!r}–{end!r} must be whole numbers with 0 <= start < end")
-            found.append(Span(self.doc_ids.take(item["doc"]), start, end, _grade(item.get("grade", 1), self.float_grades)))
-        return tuple(found)
+                raise BadLine(f"span {start!r}–{end!r} must be whole numbers with 0 <= start < end")
+            span = Span(self.doc_ids.take(item["doc"]), start, end, _grade(item.get("grade", 1), self.float_grades))
+            earlier = found.setdefault(span[:3], span)
+            twice = f"span {start}–{end} of document {span.doc!r} is given twice"
+            if earlier != span:
+                raise BadLine(f"{twice}, with grades {earlier.grade:g} and {span.grade:g}")
+            if earlier is not span:
+                self.warnings.append(f"{where}: {twice}; it counts once")
+        return tuple(found.values())
 
     def query(self, record: Any, where: str, line: int) -> Query:
         if not isinstance(record, dict):
-            raise _Bad(f"a line must be an object, not {_kind(record)}")
-        missing = [key for key in ("id", "query", "relevant") if key not in record]
+            raise BadLine(f"a line must be an object, not {kind_of(record)}")
+        missing = [key for key in ("id", "query", "relevant") if key not in record and not (key == "relevant" and record.get("spans"))]
         if missing:
-            raise _Bad(f"{', '.join(f'`{key}`' for key in missing)} missing")
+            raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
         unknown = sorted(map(str, record.keys() - _KEYS))
         if unknown:
             self.warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
         text = record["query"]
         if not isinstance(text, str) or not text.strip():
-            raise _Bad("`query` must be a string with some text")
+            raise BadLine("`query` must be a string with some text")
         answerable = record.get("answerable", True)
         if not isinstance(answerable, bool):
-            raise _Bad("`answerable` must be true or false")
-        gains, spans = self.gains(record["relevant"], where), self.spans(record.get("spans", []))
+            raise BadLine("`answerable` must be true or false")
+        gains = self.gains(record.get("relevant", []), where)
+        spans = self.spans(record["spans"], where) if "spans" in record else ()
         if not answerable and (gains or spans):
-            raise _Bad("a query that is not answerable must have an empty `relevant` and no spans")
+            raise BadLine("a query that is not answerable must have an empty `relevant` and no spans")
+        for doc in sorted({span.doc for span in spans} & gains.keys()) if spans else ():
+            if (gains[doc] > 0) != any(span.grade > 0 for span in spans if span.doc == doc):
+                raise BadLine(f"`relevant` and `spans` contradict each other: only one says that document {doc!r} is worth something")
         return Query(id=self.query_ids.take(record["id"]), text=text, gains=gains, spans=spans,
                      tags=_strings(record, "tags"), answerable=answerable, split=_text(record, "split", SPLITS) or "dev",
                      source=_text(record, "source", SOURCES), cluster=_text(record, "cluster"), line=line)
@@ -153,7 +165,7 @@ class _Reader:
         where = f"{self.path}:{line}"
         try:
             query = self.query(jsonio.loads(text), where, line)
-        except (_Bad, jsonio.NotJson) as fault:
+        except (BadLine, jsonio.NotJson) as fault:
             self.problems.append(f"{where}: {fault}")
             return
         earlier = self.queries.setdefault(query.id, query)
@@ -161,6 +173,18 @@ class _Reader:
             same = earlier.label_digest == query.label_digest
             note = f"{where}: query id {query.id!r} was already given in line {earlier.line}"
             (self.warnings if same else self.problems).append(note + (" with the same content" if same else " with other content"))
+
+
+    def group(self, path: Path) -> tuple[str, ...]:
+        """Give the queries that were read their equivalence groups; returns what is wrong with the groups."""
+        from gate.golden.groups import left_out, read_groups, with_groups
+
+        groups = read_groups(path, self.doc_ids)
+        for name, query in self.queries.items():
+            self.queries[name] = with_groups(query, groups)
+            self.warnings += [f"{self.path}:{query.line}: {sentence}" for sentence in left_out(query, groups)]
+        self.warnings += groups.warnings
+        return groups.problems
 
 
 def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -175,8 +199,15 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
     for key in ("version", "owner", "corpus_digest", "equivalences"):
         if not isinstance(document.value.get(key, ""), str):
             problems.append(document.at(key, f"`{key}` must be a string (quote it)"))
+            document.value.pop(key)
     if not isinstance(document.value.get("float_grades", False), bool):
         problems.append(document.at("float_grades", "`float_grades` must be true or false"))
+    if document.value.get("equivalences"):
+        from gate.golden.groups import misplaced
+
+        if fault := misplaced(path.parent, document.value["equivalences"]):
+            problems.append(document.at("equivalences", f"`equivalences` {fault}"))
+            document.value.pop("equivalences")
     return document.value, problems
 
 
@@ -189,7 +220,32 @@ def read_golden(path: str | Path) -> GoldenSet:
     for last, text in jsonio.read_lines(path):
         count += 1
         reader.take(last, text)
-    problems += reader.problems
+    if header.get("equivalences"):
+        problems += reader.group(path.parent / header["equivalences"])
+    return _golden_set(reader, header, problems, last - count)
+
+
+def golden_of(records: Iterable[Any], name: str = "golden") -> GoldenSet:
+    """A golden set from objects in memory, each what a line of golden.jsonl holds.
+
+    Faults and their texts are those of :func:`read_golden`: ``name`` stands for the file, an object's position (from 1) for its line.
+    """
+    reader = _Reader(Path(name), float_grades=False)
+    for number, record in enumerate(records, 1):
+        try:
+            # As text, so that a set in memory is accepted exactly when its file would be: a NaN is refused, a tuple is a list.
+            text = json.dumps(record)
+        except (TypeError, ValueError, RecursionError) as error:
+            reader.problems.append(f"{name}:{number}: cannot be a line of JSON ({error})")
+        else:
+            reader.take(number, text)
+    return _golden_set(reader, {}, [], 0)
+
+
+def _golden_set(reader: _Reader, header: dict[str, Any], problems: list[str], blank_lines: int) -> GoldenSet:
+    """What was read, or InvalidInput with every fault of header, lines and ids."""
+    path = reader.path
+    problems = [*problems, *reader.problems]
     problems += [f"{path}: {fault}" for ids in (reader.query_ids, reader.doc_ids) for fault in ids.faults()]
     if not problems and not reader.queries:
         problems.append(f"{path}: no query in it")
@@ -198,4 +254,4 @@ def read_golden(path: str | Path) -> GoldenSet:
     warnings: Iterable[str] = [f"{path}: {w}" for ids in (reader.query_ids, reader.doc_ids) for w in ids.warnings()]
     return GoldenSet(queries=tuple(reader.queries.values()), path=str(path), version=header.get("version", ""),
                      owner=header.get("owner", ""), corpus_digest=header.get("corpus_digest", ""),
-                     blank_lines=last - count, warnings=(*reader.warnings, *warnings))
+                     blank_lines=blank_lines, warnings=(*reader.warnings, *warnings))

@@ -59,7 +59,7 @@ def side_by_side(report: Report, limit: int) -> Iterator[SideBySide]:
 def _pair(report: Report, change: QueryChange, row: FlipRow, kind: str) -> SideBySide:
     before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
     query = report.golden.by_id.get(change.id) if report.golden else None
-    gains = query.gains if query else {}
+    gains = query.documents if query else {}
     found = set(after)
     stays = change.baseline_rank == change.candidate_rank
     return SideBySide(row, kind, _places(report, dict(gains), before, after, ("now", "gone")),

@@ -1,0 +1,45 @@
+"""What the metrics see of one query and its ranking. Pure values that can be hashed: equal views have equal scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Credit = tuple[int, float]  # rank from 1, grade
+
+
+class View(NamedTuple):
+    """One query, its ranking already mapped to gold units.
+
+    ``credits``: where gold units are found, by rank; each unit once, at its first rank. ``grades``: the positive grades of all gold units,
+    best first; their number is R. ``judged``: ranks of judged results, for metrics that ask for it. ``coverage``: (rank, share of the gold
+    spans' characters that is covered from this rank on), by rank, for metrics that ask for it; None where the query has no spans.
+    ``shared``: several credits have one rank, which only a chunk that covers several spans can cause.
+    """
+
+    credits: tuple[Credit, ...]
+    grades: tuple[float, ...]
+    judged: tuple[int, ...] = ()
+    coverage: tuple[tuple[int, float], ...] | None = None
+    shared: bool = False
+
+    @property
+    def places(self) -> tuple[Credit, ...]:
+        """Credits with at most one unit a rank: what rank discounts, and the ideal they are divided by, are made for.
+
+        Of units that were found together the best keeps the rank, and the others wait for the next ranks that are free. So a chunk that
+        holds two units is worth as much as two neighbouring chunks with one each, and nothing is better than ideal.
+        """
+        if not self.shared:
+            return self.credits
+        import heapq  # only for spans
+
+        placed: list[Credit] = []
+        waiting: list[float] = []
+        rank = at = 0
+        while at < len(self.credits) or waiting:
+            rank = rank + 1 if waiting else max(rank + 1, self.credits[at][0])
+            while at < len(self.credits) and self.credits[at][0] <= rank:
+                heapq.heappush(waiting, -self.credits[at][1])
+                at += 1
+            placed.append((rank, -heapq.heappop(waiting)))
+        return tuple(placed)
