@@ -13,12 +13,13 @@ from gate.runs import Run
 from gate.scoring.metrics import Metric
 from gate.scoring.score import ScoredRun
 from gate.statistics.bootstrap import Interval, changed, mean_interval
+from gate.statistics.clusters import count, gather
 from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.permutation import sign_flip_p
 from gate.statistics.power import minimum_detectable_effect
 from gate.statistics.tests01 import mcnemar
 
-SMALL_STRATUM = 10  # below this many queries a tag is shown with its n and not tested
+SMALL_STRATUM = 10  # below this many independent queries a tag is shown with its n and not tested
 
 
 class Method(NamedTuple):
@@ -34,7 +35,9 @@ class Paired(NamedTuple):
     """One metric over paired queries: means of both sides, mean delta (candidate − baseline) and what it is worth.
 
     ``ci``, ``p_value`` (sign-flip) and ``mde`` are None where nothing is tested; ``q_value`` is p after Benjamini–Hochberg over all
-    metrics and tags but the primary one; ``mcnemar`` holds (exact p, mid-p) of a 0/1 metric.
+    metrics and tags but the primary one; ``mcnemar`` holds (exact p, mid-p) of a 0/1 metric, and None where queries share a cluster,
+    because it presumes that none does. ``units`` and ``moved_units`` count what is independent, clusters or else queries; it is the latter
+    that decide whether too few changed.
     """
 
     n: int
@@ -48,6 +51,8 @@ class Paired(NamedTuple):
     q_value: float | None = None
     mde: float | None = None
     mcnemar: tuple[float, float] | None = None
+    units: int = 0
+    moved_units: int = 0
 
     @property
     def changed(self) -> int:
@@ -110,21 +115,26 @@ def label_changes(baseline_labels: Mapping[str, str] | None, golden: GoldenSet) 
 
 
 def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, *, test: bool = True,
-         binary: bool = False) -> Paired:
-    """Pair two equally long lists of scores in [0, 1], one a query. With ``test=False`` only means and counts."""
+         binary: bool = False, clusters: Sequence[str] | None = None) -> Paired:
+    """Pair two equally long lists of scores in [0, 1], one a query. With ``test=False`` only means and counts.
+
+    ``clusters``: one key a query; queries that share one are one independent observation, an empty key stands alone.
+    """
     n = len(baseline)
     deltas = [c - b for b, c in zip(baseline, candidate, strict=True)]
     moved = changed(deltas)
     better = sum(d > 0 for d in moved)
     worse = len(moved) - better
     mean = sum(moved) / n if n else 0.0
-    result = Paired(n, sum(baseline) / n if n else 0.0, sum(candidate) / n if n else 0.0, mean, better, worse)
-    if not test or n < 2:
+    sums, sizes = gather(deltas, clusters)
+    result = Paired(n, sum(baseline) / n if n else 0.0, sum(candidate) / n if n else 0.0, mean, better, worse, units=len(sums),
+                    moved_units=len(moved) if sizes is None else len(changed(sums)))
+    if not test or len(sums) < 2:
         return result
     return result._replace(
-        ci=mean_interval(deltas, method.confidence, method.bootstrap, method.seed, method.resamples),
-        p_value=sign_flip_p(deltas, seed=method.seed), mde=minimum_detectable_effect(deltas, method.confidence),
-        mcnemar=mcnemar(better, worse) if binary else None)
+        ci=mean_interval(sums, method.confidence, method.bootstrap, method.seed, method.resamples, sizes),
+        p_value=sign_flip_p(sums, seed=method.seed), mde=minimum_detectable_effect(sums, method.confidence, sizes),
+        mcnemar=mcnemar(better, worse) if binary and sizes is None else None)
 
 
 def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> bool:
@@ -134,8 +144,13 @@ def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> boo
                and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
 
 
-def _column(scored: ScoredRun, ids: Sequence[str], name: str) -> list[float]:
-    return [scored.queries[i].values[name] for i in ids]
+def _columns(baseline: ScoredRun, candidate: ScoredRun, ids: Sequence[str], metric: Metric) -> tuple[list[int], list[float], list[float]]:
+    """Rows of ``ids`` for which the metric is defined (which depends on labels, so on both sides alike), and the values of all rows."""
+    name, both = str(metric), [(baseline.queries[i].values, candidate.queries[i].values) for i in ids]
+    if not metric.partial:
+        return list(range(len(ids))), [before[name] for before, _ in both], [after[name] for _, after in both]
+    return ([row for row, (before, after) in enumerate(both) if name in before and name in after],
+            [before.get(name, 0.0) for before, _ in both], [after.get(name, 0.0) for _, after in both])
 
 
 def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], primary: str) -> None:
@@ -158,8 +173,17 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     paired = tuple(i for i in candidate.queries if i in baseline.queries and i not in fresh)
     unpaired = tuple(q.id for q in golden.queries
                      if q.id not in fresh and (q.id in candidate.queries) != (q.id in baseline.queries))
-    columns = {str(m): (_column(baseline, paired, str(m)), _column(candidate, paired, str(m))) for m in candidate.metrics}
-    metrics = {str(m): pair(*columns[str(m)], method, binary=m.binary) for m in candidate.metrics}
+    keys = [golden.by_id[i].cluster for i in paired]
+    clusters = keys if any(keys) else None
+    columns = {str(m): _columns(baseline, candidate, paired, m) for m in candidate.metrics}
+
+    def paired_over(rows: Sequence[int], metric: str, **more: bool) -> Paired:
+        _, before, after = columns[metric]
+        return pair([before[row] for row in rows], [after[row] for row in rows], method,
+                    clusters=clusters and [clusters[row] for row in rows], **more)
+
+    metrics = {str(m): paired_over(columns[str(m)][0], str(m), binary=m.binary) for m in candidate.metrics}
+    partial = {str(m): set(columns[str(m)][0]) for m in candidate.metrics if m.partial}
     strata: dict[str, list[int]] = {}
     for row, i in enumerate(paired):
         for tag in golden.by_id[i].tags:
@@ -167,11 +191,12 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     tags: dict[str, dict[str, Paired]] = {}
     for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
         rows = strata[tag]
-        tested = len(rows) >= SMALL_STRATUM or tag in declared
-        tags[tag] = {metric: pair([before[row] for row in rows], [after[row] for row in rows], method, test=tested and metric == name)
-                     for metric, (before, after) in columns.items()}
+        those = clusters and [clusters[row] for row in rows]
+        tested = (count(those) if those else len(rows)) >= SMALL_STRATUM or tag in declared
+        tags[tag] = {metric: paired_over([row for row in rows if row in partial[metric]] if metric in partial else rows, metric,
+                                         test=tested and metric == name) for metric in columns}
     _with_q(metrics, tags, name)
-    every = [_change(i, baseline, candidate, name) for i in paired]
+    every = [_change(paired[row], baseline, candidate, name) for row in columns[name][0]]
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]
     gained = [c for c in every if not _hit(c.baseline_rank, primary.k) and _hit(c.candidate_rank, primary.k)]
     moved = [c for c in every if abs(c.delta) > 1e-12 or c.baseline_rank != c.candidate_rank]

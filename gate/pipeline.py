@@ -172,7 +172,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     metrics = policy.all_metrics
     if reference and reference.record:
         check_depth(metrics, reference.record)
-    scored = score_run(golden, candidate, metrics, policy.unit)
+    scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
     check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
     base = comparison = None
@@ -182,7 +182,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
-        base = score_run(golden, reference.run, metrics, policy.unit)
+        # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
+        base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None)
         check_validity(base, reference.run, policy, reference.run.name or "baseline",
                        may_be_new=reference.labels is not None)
         labels = label_changes(reference.labels, golden)
@@ -224,7 +225,7 @@ def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> No
     """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
     if any(score.first_rank is not None for score in scored.queries.values()):
         return
-    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.gains)
+    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.documents)
     given = next((doc for ranking in candidate.rankings.values() for doc in ranking.docs), "nothing")
     raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
                        f"like {wanted!r}, the retriever returns {given!r}",

@@ -11,6 +11,7 @@ from gate.comparison import Comparison, Method, Paired
 from gate.figures import fmt_interval, fmt_percent, fmt_size, fmt_value, metric_label
 from gate.scoring.metrics import Metric, parse_metric
 from gate.scoring.score import ScoredRun
+from gate.scoring.units import OVERLAP
 from gate.statistics.multiplicity import holm
 from gate.statistics.power import queries_needed
 
@@ -19,6 +20,8 @@ OUTCOMES = ("pass", "inconclusive", "fail")
 RULES = ("point", "credible")
 # Sums of floats miss equality by less than this; a drop of exactly the tolerance is one.
 _NOISE = 1e-12
+# Five losses and no gain still happen by chance in one of 32 sets, and one in 40 is allowed.
+_FEWEST = 6
 
 DEFAULT_METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5")
 
@@ -33,12 +36,13 @@ class Protected(NamedTuple):
 
 @dataclass(frozen=True)
 class Policy:
-    """What counts as a real drop. Values are in units of the metrics, 0 to 1."""
+    """What counts as a real drop. Values are in units of the metrics, 0 to 1; ``overlap``: the share of a span that a chunk must hold."""
 
     primary: Metric = field(default_factory=lambda: parse_metric("ndcg@10"))
     metrics: tuple[Metric, ...] = field(default_factory=lambda: tuple(map(parse_metric, DEFAULT_METRICS)))
     tolerance: float = 0.02
     unit: str = "doc"
+    overlap: float = OVERLAP
     inconclusive: str = "warn"
     floors: Mapping[str, float] = field(default_factory=dict)
     protected: tuple[Protected, ...] = ()
@@ -167,7 +171,7 @@ def _drop(comparison: Comparison, policy: Policy) -> Check:
     numbers |= {"ci_lo": lo, "ci_hi": hi, "p_value": main.p_value}
     span = f"{fmt_percent(policy.method.confidence)} interval {fmt_interval(lo, hi, -delta)}"
     moved = f"{_moved(name, main.delta, delta)} ({span})"
-    few = " Fewer than 5 queries changed, which can never be significant." if 0 < main.changed < 5 else ""
+    few = f" {_too_few(main)}" if 0 < main.moved_units < _FEWEST else ""
     if main.changed == 0:
         return Check("drop", "pass", f"No query's {metric_label(name)} changed, though some rankings did ({span}).", numbers)
     if main.delta <= -delta + _NOISE and hi < 0:
@@ -178,6 +182,11 @@ def _drop(comparison: Comparison, policy: Policy) -> Check:
     numbers["queries_needed"] = need
     return Check("drop", "inconclusive", f"{moved}; a drop of {delta:g} can be neither shown nor ruled out.{few}{_cost(need, main.n)}",
                  numbers)
+
+
+def _too_few(main: Paired) -> str:
+    what = "queries" if main.units == main.n else "independent queries"
+    return f"Fewer than {_FEWEST} {what} changed, which can never be a credible drop."
 
 
 def _cost(need: int | None, n: int) -> str:

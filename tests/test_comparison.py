@@ -72,6 +72,39 @@ def test_the_primary_metric_is_tested_alone_all_others_are_corrected_together():
     assert found.metrics["ndcg@3"].q_value is None and found.metrics["recall@3"].q_value is not None
 
 
+def paraphrased(facts, wordings, lost):
+    """A golden set of paraphrases, and what is compared when the first ``lost`` facts fall from rank 1 to rank 2."""
+    ids = [(fact, f"f{fact}w{wording}") for fact in range(facts) for wording in range(wordings)]
+    golden = golden_set({i: ["a"] for _, i in ids}, cluster={i: f"fact {fact}" for fact, i in ids},
+                        tags={i: ("some",) if fact < 5 else ("others",) for fact, i in ids})
+    return compared(golden, {i: ["a"] for _, i in ids}, {i: ["x", "a"] if fact < lost else ["a"] for fact, i in ids})
+
+
+def test_paraphrases_of_one_fact_are_one_independent_observation():
+    one, many = paraphrased(40, 1, 15).main, paraphrased(40, 20, 15).main
+    assert (many.n, many.changed, many.units, many.moved_units) == (800, 300, 40, 15)
+    assert many.ci.lo == pytest.approx(one.ci.lo) and many.ci.hi == pytest.approx(one.ci.hi)
+    assert many.p_value == pytest.approx(one.p_value) and many.mde == pytest.approx(one.mde) and many.delta == pytest.approx(one.delta)
+
+
+def test_few_changed_facts_are_few_changes_however_often_they_are_asked():
+    few = paraphrased(40, 20, 4).main
+    assert few.changed == 80 and few.moved_units == 4 and few.ci.method == "few-changes" and few.ci.hi > 0 and few.p_value > 0.05
+
+
+def test_a_tag_of_few_facts_is_not_tested_and_mcnemar_is_not_told_what_it_must_not_be():
+    found = paraphrased(20, 20, 15)
+    assert found.tags["some"]["ndcg@3"].n == 100 and found.tags["some"]["ndcg@3"].ci is None and found.tags["others"]["ndcg@3"].ci
+    assert found.metrics["hit@3"].mcnemar is None and paraphrased(20, 1, 15).metrics["hit@3"].mcnemar is not None
+
+
+def test_clusters_of_one_change_no_number():
+    golden = golden_set({f"q{i}": ["a"] for i in range(30)})
+    named = golden_set({f"q{i}": ["a"] for i in range(30)}, cluster={f"q{i}": f"only {i}" for i in range(30)})
+    sides = {f"q{i}": ["a"] for i in range(30)}, {f"q{i}": ["x"] * (i % 3) + ["a"] for i in range(30)}
+    assert compared(golden, *sides).metrics == compared(named, *sides).metrics
+
+
 docs = st.lists(st.sampled_from("abcdef"), max_size=6, unique=True)
 
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.statistics.bootstrap import FEW_CHANGES, mean_interval
+from gate.statistics.clusters import count, gather
 from gate.statistics.multiplicity import benjamini_hochberg, holm
 from gate.statistics.permutation import sign_flip_p
-from gate.statistics.power import minimum_detectable_effect, queries_needed
-from gate.statistics.tests01 import mcnemar, wilson
+from gate.statistics.power import detectable, minimum_detectable_effect, queries_needed, queries_to_detect, variance
+from gate.statistics.tests01 import clopper_pearson, mcnemar, wilson
 
 
 def deltas(kind, n, moved, seed):
@@ -188,3 +189,150 @@ def test_the_few_changes_bound_holds_its_level_when_signs_are_coin_flips():
         values = [rng.choice([1.0, 0.63, 0.5, 0.37, 0.13, 0.05]) * rng.choice([-1, 1]) for _ in range(moved)]
         wrong += mean_interval(values + [0.0] * 90).hi < 0
     assert wrong / trials <= 0.025
+
+
+# -- clusters ----------------------------------------------------------------------------------------------------------
+
+
+def clustered(m, sizes, seed, kind="ndcg"):
+    """Sums and sizes of m clusters whose queries move much alike."""
+    rng, sums, many = random.Random(seed), [], []
+    for _ in range(m):
+        size, centre = rng.choice(sizes), rng.gauss(-0.05, 0.3)
+        many.append(size)
+        sums.append(math.fsum(max(-1.0, min(1.0, centre + rng.gauss(0, 0.1))) if kind == "ndcg" else float(rng.choice([-1, 0, 0, 1]))
+                              for _ in range(size)))
+    return sums, many
+
+
+def test_deltas_are_gathered_by_key_and_a_query_without_one_stands_alone():
+    assert gather([1.0, 2.0, 3.0, 4.0], ["a", "", "a", ""]) == ([4.0, 2.0, 4.0], [2, 1, 1])
+    assert count(["a", "", "a", ""]) == 3
+    # Nothing is shared: the very deltas, and no sizes, so that all that follows is as without clusters.
+    for keys in (None, ["", ""], ["a", "b"], ["a", ""]):
+        assert gather([0.1, 0.2], keys) == ([0.1, 0.2], None)
+    # Thirds that cancel are a cluster that did not move.
+    assert sign_flip_p(gather([1 / 3, 1 / 3, 1 / 3, -1.0], ["a"] * 4).sums) == 1.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([-1.0, -0.63, -0.37, 0.25, 0.5, 1.0, 0.0, 0.0]), min_size=2, max_size=40))
+def test_clusters_of_one_give_exactly_the_numbers_of_queries(values):
+    ones = [1] * len(values)
+    assert mean_interval(values, sizes=ones) == mean_interval(values)
+    assert mean_interval(values, method="resample", resamples=50, sizes=ones) == mean_interval(values, method="resample", resamples=50)
+    assert minimum_detectable_effect(values, sizes=ones) == pytest.approx(minimum_detectable_effect(values))
+
+
+@pytest.mark.parametrize("values", [deltas("ndcg", 40, 25, 3), deltas("hit", 60, 15, 4), deltas("recall", 30, 6, 5), [0.0] * 20])
+def test_paraphrases_that_move_alike_are_worth_one_query(values):
+    """Fifty wordings of each fact: the numbers are those of one wording each."""
+    sums, sizes = gather([v for v in values for _ in range(50)], [f"fact {i}" for i in range(len(values)) for _ in range(50)])
+    found, one = mean_interval(sums, sizes=sizes), mean_interval(values)
+    assert (found.lo, found.hi) == (pytest.approx(one.lo, abs=1e-9), pytest.approx(one.hi, abs=1e-9)) and found.method == one.method
+    assert sign_flip_p(sums) == pytest.approx(sign_flip_p(values))
+    assert minimum_detectable_effect(sums, sizes=sizes) == pytest.approx(minimum_detectable_effect(values))
+
+
+def test_ten_facts_in_fifty_wordings_are_no_five_hundred_queries():
+    rng = random.Random(8)
+    facts = [rng.gauss(-0.05, 0.2) for _ in range(10)]
+    deltas, keys = [f for f in facts for _ in range(50)], [f"fact {i}" for i in range(10) for _ in range(50)]
+    sums, sizes = gather(deltas, keys)
+    wide, narrow = mean_interval(sums, sizes=sizes), mean_interval(deltas)
+    assert wide.lo < 0 < wide.hi and wide.hi - wide.lo > 6 * (narrow.hi - narrow.lo)
+    assert sign_flip_p(sums) > 0.05 > sign_flip_p(deltas)
+
+
+@pytest.mark.parametrize("kind", ["ndcg", "hit"])
+@pytest.mark.parametrize("m, sizes", [(12, [1, 2, 5]), (30, [1, 30]), (60, [1] * 9 + [20]), (150, [1, 2, 8]), (1500, [1, 2])])
+def test_over_unequal_clusters_the_exact_interval_is_what_resampling_clusters_converges_to(kind, m, sizes):
+    sums, many = clustered(m, sizes, m, kind)
+    assert min(many) < max(many)
+    exact = mean_interval(sums, sizes=many)
+    drawn = mean_interval(sums, sizes=many, method="resample", resamples=20_000, seed=3)
+    slack = 0.025 * (drawn.hi - drawn.lo) + (1.01 / sum(many) if kind == "hit" else 0.0)
+    assert exact.method == "exact" and drawn.method == "resample"
+    assert abs(exact.lo - drawn.lo) < slack and abs(exact.hi - drawn.hi) < slack
+
+
+def test_over_unequal_clusters_the_exact_interval_equals_full_enumeration():
+    # Four kinds of cluster, each three times: all 4^12 resamples by their counts.
+    kinds = [(-1.0, 1), (-0.8, 2), (0.6, 3), (0.5, 1)]
+    ratios = {}
+    for counts in itertools.product(range(13), repeat=3):
+        last = 12 - sum(counts)
+        if last >= 0:
+            many = (*counts, last)
+            ways = math.factorial(12) // math.prod(map(math.factorial, many))
+            ratio = sum(c * y for c, (y, _) in zip(many, kinds, strict=True)) / sum(c * s for c, (_, s) in zip(many, kinds, strict=True))
+            ratios[ratio] = ratios.get(ratio, 0.0) + ways / 4**12
+    running, ends = 0.0, []
+    for ratio in sorted(ratios):
+        before, running = running, running + ratios[ratio]
+        ends += [ratio for level in (0.025, 0.975) if before < level <= running]
+    found = mean_interval([y for y, _ in kinds] * 3, sizes=[s for _, s in kinds] * 3)
+    assert (found.lo, found.hi) == (pytest.approx(ends[0], abs=2e-3), pytest.approx(ends[1], abs=2e-3))
+
+
+def test_an_end_that_is_zero_is_zero_and_on_neither_side_of_it():
+    for lost, gained in [(8, 2), (10, 3), (13, 5), (19, 9)]:
+        sums = [-1.0] * lost + [1.0] * gained + [0.0] * (100 - lost - gained)
+        assert mean_interval(sums).hi == mean_interval(sums, sizes=[2, 1, 3, 1] * 25).hi == 0.0
+        for other in (gained - 1, gained + 1):
+            sums = [-1.0] * lost + [1.0] * other + [0.0] * (100 - lost - other)
+            assert (mean_interval(sums).hi < 0) == (mean_interval(sums, sizes=[2, 1, 3, 1] * 25).hi < 0) == (other < gained)
+
+
+def test_few_changed_clusters_of_unequal_sizes_get_the_bound_with_the_sign_it_has_for_their_sums():
+    """Whether zero is excluded depends on the sums alone, so McNemar's exact test still agrees."""
+    for better, worse in [(0, 5), (0, 6), (1, 7), (1, 8), (2, 7), (0, 9)]:
+        sums = [2.0] * better + [-2.0] * worse + [0.0] * 150
+        found = mean_interval(sums, sizes=[2] * (better + worse) + [1, 4, 1] * 50)
+        assert found.method == "few-changes" and (found.hi < 0) == (mcnemar(better, worse)[0] < 0.05)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-1, 1).map(lambda x: round(x, 4)), st.integers(1, 9)), min_size=2, max_size=40))
+def test_over_clusters_the_interval_holds_the_mean_over_queries_and_mirrors(clusters):
+    sizes = [size for _, size in clusters]
+    sums = [mean * size for mean, size in clusters]
+    found, mirrored = mean_interval(sums, sizes=sizes), mean_interval([-y for y in sums], sizes=sizes)
+    mean = math.fsum(sums) / sum(sizes)
+    assert -1 - 1e-6 <= found.lo <= found.hi <= 1 + 1e-6 and found.lo - 1e-6 <= mean <= found.hi + 1e-6
+    assert found.lo == pytest.approx(-mirrored.hi, abs=0.05) and found.hi == pytest.approx(-mirrored.lo, abs=0.05)
+
+
+def test_the_detectable_effect_over_clusters_is_the_spread_that_drawing_clusters_has():
+    sums, sizes = clustered(300, [1, 1, 1, 6], 4)
+    rng, means = random.Random(1), []
+    for _ in range(2000):
+        picked = rng.choices(range(300), k=300)
+        means.append(sum(sums[i] for i in picked) / sum(sizes[i] for i in picked))
+    centre = sum(means) / 2000
+    spread = math.sqrt(sum((m - centre) ** 2 for m in means) / 2000)
+    assert minimum_detectable_effect(sums, sizes=sizes) == pytest.approx(2.8016 * spread, rel=0.06)
+    assert minimum_detectable_effect([0.0, 0.0], sizes=[1, 3]) > 0
+
+
+def test_as_many_queries_as_are_said_to_be_needed_detect_the_effect():
+    spread = variance(deltas("ndcg", 200, 60, 6))
+    needed = queries_to_detect(spread, 0.02)
+    assert detectable(spread, needed) <= 0.02 < detectable(spread, needed - 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 400), st.integers(1, 400))
+def test_scipy_agrees_with_clopper_pearson(successes, n):
+    stats = pytest.importorskip("scipy.stats")
+    successes = min(successes, n)
+    oracle = stats.binomtest(successes, n).proportion_ci(0.95, "exact")
+    assert clopper_pearson(successes, n) == (pytest.approx(oracle.low, abs=1e-10), pytest.approx(oracle.high, abs=1e-10))
+
+
+def test_clopper_pearson_at_worked_values_at_the_edges_and_for_many():
+    assert tuple(round(x, 4) for x in clopper_pearson(164, 200)) == (0.7596, 0.8706)
+    assert clopper_pearson(0, 20) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20))) and clopper_pearson(20, 20)[1] == 1.0
+    assert clopper_pearson(0, 0) == (0.0, 1.0)
+    low, high = clopper_pearson(50_000, 100_000)
+    assert low < wilson(50_000, 100_000)[0] < 0.5 < high < 0.5032

@@ -63,7 +63,7 @@ def interval_method(report: Report) -> str:
     if ci.method == "resample":
         return f"bootstrap, {method.resamples:,} resamples, seed {method.seed}"
     if ci.method == "few-changes" and report.comparison:
-        few = report.comparison.main.changed < FEW_CHANGES
+        few = report.comparison.main.moved_units < FEW_CHANGES
         return f"small-sample bound ({f'fewer than {FEW_CHANGES} queries changed' if few else 'every query changed alike'})"
     return {"exact": "exact bootstrap"}.get(ci.method, ci.method)
 

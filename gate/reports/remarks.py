@@ -27,7 +27,7 @@ def sensitivity(report: Report) -> str:
     main = report.comparison.main if report.comparison else None
     if main is None or main.mde is None:
         return ""
-    if main.changed < FEW_CHANGES:
+    if main.moved_units < FEW_CHANGES:
         return "Too few queries changed to tell how small a change this set can show."
     return f"This set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
 
@@ -35,7 +35,10 @@ def sensitivity(report: Report) -> str:
 def compared(report: Report) -> str:
     """``60 queries compared, 13 changed.`` and what that can show; empty when nothing was compared."""
     main = report.comparison.main if report.comparison else None
-    return f"{plural(main.n, 'query')} compared, {main.changed:,} changed. {sensitivity(report)}".rstrip() if main else ""
+    if main is None:
+        return ""
+    independent = f" in {plural(main.units, 'independent cluster')}" if main.units < main.n else ""
+    return f"{plural(main.n, 'query')}{independent} compared, {main.changed:,} changed. {sensitivity(report)}".rstrip()
 
 
 def empty_answers(report: Report) -> str:

@@ -5,31 +5,26 @@ deltas, so the distribution of its sum is the n-fold convolution of the deltas' 
 
 ``resample``: the same by drawing, as the textbooks do it; kept as an option and as the test oracle.
 
-``few-changes``: below :data:`FEW_CHANGES` changed queries, or when no variance was seen, the bootstrap cannot know what it has not seen
-and gives intervals that are far too narrow (width zero for no change at all). Then a bound after Gaffke (2005, "Three test statistics for
-a nonparametric one-sided hypothesis on the mean of a nonnegative variable") is used: one pseudo-query is added, up for the upper bound,
-down for the lower, and the weights of all queries are Dirichlet(1, …, 1). It moves by the root mean square of what did move (a whole point
-when nothing did): with the largest move the bound hardly ever excludes zero, with the mean too often where moves are very unequal; so it
-does in at most 1.8 % of sets whose signs are coin flips, 2.5 % being allowed. For deltas in {−1, 0, 1} its sign agrees with the exact
-McNemar test; for one-sided 0/1 data it is Clopper–Pearson's bound.
+``few-changes``: below :data:`FEW_CHANGES` changed queries, or when no variance was seen, see :mod:`gate.statistics.fewchanges`.
+
+All three take clusters instead of queries, see :mod:`gate.statistics.clusters`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gate.statistics.normal import quantile
+from gate.statistics.fewchanges import few_changes_bound, few_changes_bound_of_ratio
+from gate.statistics.roots import falling_root
 
 FEW_CHANGES = 10
 METHODS = ("exact", "resample")
 
 _LATTICES = (1, 2, 3, 4, 5, 6, 10, 12, 20, 30, 60, 120)
-_CELLS = 1 << 16
-_MANY = 20_000  # from here on a cell must be finer, since what is lost between two cells is lost for every draw
+_CELLS = 1 << 15
+_MANY = 5_000  # from here on a cell must be finer, since what is lost between two cells is lost for every draw
 _REACH = 12.0  # standard deviations of the sum on either side; what lies beyond is below 1e-16 for anything near normal
 
 
@@ -47,26 +42,96 @@ def changed(deltas: Sequence[float]) -> list[float]:
 
 
 def mean_interval(deltas: Sequence[float], confidence: float = 0.95, method: str = "exact", seed: int = 0,
-                  resamples: int = 10_000) -> Interval | None:
-    """Two-sided percentile interval of the mean of ``deltas`` (one a query, in [−1, 1]); None for fewer than two queries."""
+                  resamples: int = 10_000, sizes: Sequence[int] | None = None) -> Interval | None:
+    """Two-sided percentile interval of the mean of ``deltas`` (one a query, in [−1, 1]); None for fewer than two.
+
+    With ``sizes`` each delta is the sum over a cluster of so many queries, and clusters are what is drawn; the mean is over queries still.
+    """
     n = len(deltas)
     if n < 2:
         return None
+    if sizes is not None and min(sizes) == max(sizes):
+        # Every resample then holds the same number of queries, and the mean over them is the mean of the clusters' means.
+        deltas, sizes = [d / sizes[0] for d in deltas], None
     moved = changed(deltas)
     tail = (1.0 - confidence) / 2.0
+    if sizes is not None:
+        return _ratio_interval(deltas, sizes, len(moved), tail, method, seed, resamples)
     if len(moved) < FEW_CHANGES or (len(moved) == n and max(moved) - min(moved) < 1e-9):
-        reach = math.sqrt(math.fsum(d * d for d in moved) / len(moved)) if moved else 1.0
-        return Interval(-_gaffke((-d for d in moved), n, reach, tail), _gaffke(moved, n, reach, tail), "few-changes")
+        return Interval(-few_changes_bound([-d for d in moved], n, tail), few_changes_bound(moved, n, tail), "few-changes")
     if method == "resample":
         return _resampled(moved, n, tail, seed, resamples)
-    return _exact(moved, n, tail)
+    sums = distribution(moved, n)
+    return Interval(sums.quantile(tail), sums.quantile(1.0 - tail), "exact")
 
 
-def _exact(moved: Sequence[float], n: int, tail: float) -> Interval:
+def _ratio_interval(sums: Sequence[float], sizes: Sequence[int], moved: int, tail: float, method: str, seed: int,
+                    resamples: int) -> Interval:
+    """The same over clusters of unequal sizes, where a resample of clusters holds more queries or fewer."""
+    means = [y / s for y, s in zip(sums, sizes, strict=True)]
+    if moved < FEW_CHANGES or (moved == len(sums) and max(means) - min(means) < 1e-9):
+        low = -few_changes_bound_of_ratio([-y for y in sums], sizes, tail)
+        return Interval(low, few_changes_bound_of_ratio(sums, sizes, tail), "few-changes")
+    if method == "resample":
+        return _resampled_ratio(sums, sizes, tail, seed, resamples)
+    ends = min(means), max(means)
+    return Interval(_ratio_quantile(sums, sizes, tail, *ends), _ratio_quantile(sums, sizes, 1.0 - tail, *ends), "exact")
+
+
+def _ratio_quantile(sums: Sequence[float], sizes: Sequence[int], p: float, low: float, high: float) -> float:
+    """x in [low, high] with P(ΣY/ΣS ≤ x) = p over resamples of clusters (Y, S), without approximating the ratio.
+
+    ΣY/ΣS ≤ x says Σ(Y − xS) ≤ 0, a sum of independent draws again: x is sought at which that sum's p-quantile is 0. The first step, with
+    the slope −1 of the mean size, is the ratio's linearisation; what is left after it is how much the resample's size varies.
+    """
+    import numpy as np
+
+    y, s = np.asarray(sums, dtype=float), np.asarray(sizes, dtype=float)
+    size = float(s.mean())
+
+    def quantile_at(x: float) -> float:
+        value = distribution(y - x * s, len(y)).quantile(p)
+        return 0.0 if abs(value) < 1e-8 * size else value
+
+    if low < 0.0 < high:
+        # On which side of zero the end lies decides; where deltas are on a lattice it may be zero itself, and only this sum is exact there.
+        at_zero = quantile_at(0.0)
+        if at_zero == 0.0:
+            return 0.0
+        low, high = (0.0, high) if at_zero > 0 else (low, 0.0)
+    start = math.fsum(sums) / math.fsum(sizes)
+    return falling_root(quantile_at, start if low < start < high else (low + high) / 2.0, -size, low, high)
+
+
+class Distribution(NamedTuple):
+    """Of the mean of n independent draws from n values: ``cdf`` of its cells, the first being ``first`` steps of the sum."""
+
+    cdf: Any
+    first: int
+    step: float
+    lattice: bool
+    n: int
+    common: float
+    low: float
+    high: float
+
+    def quantile(self, p: float) -> float:
+        import numpy as np
+
+        cell = int(np.searchsorted(self.cdf, p))
+        at = float(self.first + cell)
+        if not self.lattice:
+            before = float(self.cdf[cell - 1]) if cell else 0.0
+            at += (p - before) / max(float(self.cdf[cell]) - before, 1e-300) - 0.5
+        return min(max(at * self.step / self.n, self.low), self.high) + self.common
+
+
+def distribution(moved: Any, n: int) -> Distribution:
+    """The bootstrap distribution of the mean of ``moved`` and n − len(moved) zeros."""
     import numpy as np
 
     # Where every query moved, the smallest move is taken out first: what they have in common is no variance.
-    common = min(moved) if len(moved) == n else 0.0
+    common = float(min(moved)) if len(moved) == n else 0.0
     values = np.asarray(moved) - common
     mean = math.fsum(values) / n
     sd = math.sqrt((math.fsum(np.square(values - mean)) + (n - len(moved)) * mean * mean) / n)
@@ -93,16 +158,7 @@ def _exact(moved: Sequence[float], n: int, tail: float) -> Interval:
     first = round(mean * n / step) - cells // 2
     cdf = np.cumsum(np.clip(np.roll(sums, -(first % cells)), 0.0, None))
     cdf /= cdf[-1]
-
-    def end(p: float) -> float:
-        cell = int(np.searchsorted(cdf, p))
-        at = float(first + cell)
-        if not scale:
-            before = float(cdf[cell - 1]) if cell else 0.0
-            at += (p - before) / max(float(cdf[cell]) - before, 1e-300) - 0.5
-        return min(max(at * step / n, low), high) + common
-
-    return Interval(end(tail), end(1.0 - tail), "exact")
+    return Distribution(cdf, first, step, scale is not None, n, common, low, high)
 
 
 def _power(base: Any, n: int) -> Any:
@@ -127,72 +183,13 @@ def _resampled(moved: Sequence[float], n: int, tail: float, seed: int, resamples
     return Interval(float(lo), float(hi), "resample")
 
 
-def _gaffke(moved: Iterable[float], n: int, reach: float, tail: float) -> float:
-    """Upper bound: the 1 − tail quantile of Σ Dᵢ zᵢ, D ~ Dirichlet(1, …, 1) over ``moved``, its n − len(moved) zeros and one ``reach``."""
-    counts = Counter(round(d, 12) for d in moved)
-    counts[0.0] += n - counts.total()
-    counts[round(reach, 12)] += 1
-    return _dirichlet_quantile(tuple(sorted(counts.items())), tail)
-
-
-@lru_cache(maxsize=1024)
-def _dirichlet_quantile(weights: tuple[tuple[float, int], ...], tail: float) -> float:
-    """x with P(Σ Dᵢ zᵢ > x) = tail over pairs of a distinct z and how often it is there, in order. Cached: small tags are often alike.
-
-    log P is concave in x. The secant method on it, kept inside a bracket, starts where a normal distribution would put the quantile,
-    with the slope that it would have there.
-    """
+def _resampled_ratio(sums: Sequence[float], sizes: Sequence[int], tail: float, seed: int, resamples: int) -> Interval:
+    """Draw as many clusters as there are; one resample at a time, so that memory does not grow with their number."""
     import numpy as np
 
-    values, power = np.array([pair for pair in weights if pair[1]], dtype=float).T
-    low, high = float(values[0]), float(values[-1])
-    if high - low < 1e-12:
-        return high
-    total = float(power.sum())
-    mean = float((values * power).sum()) / total
-    sd = math.sqrt(float((power * (values - mean) ** 2).sum()) / total / (total + 1.0))
-    z = quantile(1.0 - tail)
-    slope = -math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi) / tail / sd
-    x = mean + z * sd if mean + z * sd < high else (mean + high) / 2.0
-    before = before_log = math.inf
-    for _ in range(100):
-        beyond = _exceeds(values - x, power)
-        if abs(beyond - tail) < 1e-9 or high - low < 1e-12:
-            break
-        log = math.log(max(beyond, 1e-15) / tail)
-        low, high = (x, high) if log > 0 else (low, x)
-        if before < math.inf and log != before_log:
-            slope = (log - before_log) / (x - before)
-        before, before_log = x, log
-        x -= log / slope
-        if not low < x < high:
-            x = (low + high) / 2.0
-    return x
-
-
-def _exceeds(value: Any, power: Any) -> float:
-    """P(Σ Dᵢ zᵢ > x) = P(Σ (zᵢ − x) Eᵢ > 0), E independent exponentials, by inverting the characteristic function (Imhof 1961).
-
-    ``value``: the distinct zᵢ − x; ``power``: how often each is there.
-    """
-    import numpy as np
-
-    t, weight = _nodes()
-    angles = t[:, None] * (value / (math.sqrt(float((power * value * value).sum())) or 1.0))
-    phase = np.arctan(angles) @ power
-    size = 0.5 * (np.log1p(angles * angles) @ power)
-    return 0.5 + float((np.sin(phase) * np.exp(-size) * weight).sum()) / math.pi
-
-
-@lru_cache(maxsize=1)
-def _nodes() -> Any:
-    """Nodes t and weights of ∫ f(t)/t dt over t > 0 under t = sinh: dense near zero and reaching far out, because with few queries the
-    integrand falls only polynomially."""
-    import numpy as np
-
-    u = _STRETCH * (np.arange(_NODES) + 0.5) / _NODES
-    return np.sinh(u), _STRETCH / np.tanh(u) / _NODES
-
-
-_NODES = 300
-_STRETCH = 9.0
+    rng = np.random.default_rng(seed)
+    y, s = np.asarray(sums, dtype=float), np.asarray(sizes, dtype=float)
+    picks = (rng.integers(0, len(y), size=len(y)) for _ in range(resamples))
+    ratios = np.fromiter((y[pick].sum() / s[pick].sum() for pick in picks), float, resamples)
+    lo, hi = np.quantile(ratios, [tail, 1.0 - tail])
+    return Interval(float(lo), float(hi), "resample")

@@ -11,22 +11,41 @@ from gate.statistics.normal import quantile
 POWER = 0.8
 
 
-def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Smallest true mean delta that this set would show with 80 % power, given how much single queries moved.
+def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95, sizes: Sequence[int] | None = None) -> float | None:
+    """Smallest true mean delta that this set would show with 80 % power, given how much single queries moved. None for fewer than two.
 
-    (z₁₋α/₂ + z₀.₈) · sd / √n. With few changed queries one unseen change of a whole point is added to the variance, since a set on which
-    nothing moved does not resolve everything. None for fewer than two queries.
+    With ``sizes`` each delta is the sum over a cluster of so many queries.
     """
-    n = len(deltas)
-    if n < 2:
+    if len(deltas) < 2:
         return None
+    return detectable(variance(deltas, sizes), len(deltas) if sizes is None else sum(sizes), confidence)
+
+
+def variance(deltas: Sequence[float], sizes: Sequence[int] | None = None) -> float:
+    """Variance of a query's delta; over clusters, what a query adds to the variance of the mean: Σ(y − θs)² / Σs of their sums y and
+    sizes s, θ = Σy / Σs (the ratio's linearisation, Cochran 1977, 6.4).
+
+    With few changed queries one unseen change of a whole point is added, since a set on which nothing moved does not resolve everything;
+    with few changed clusters, one of a cluster of mean size.
+    """
+    n = len(deltas) if sizes is None else sum(sizes)
     moved = changed(deltas)
-    squares = math.fsum(d * d for d in moved)
-    if len(moved) < FEW_CHANGES:
-        squares += 1.0
     mean = math.fsum(moved) / n
-    sd = math.sqrt(max(squares / n - mean * mean, 0.0))
-    return (quantile(0.5 + confidence / 2.0) + quantile(POWER)) * sd / math.sqrt(n)
+    unseen = len(moved) < FEW_CHANGES
+    if sizes is not None:
+        squares = math.fsum((y - mean * s) ** 2 for y, s in zip(deltas, sizes, strict=True))
+        return (squares + (unseen * n / len(sizes)) ** 2) / n
+    return max((math.fsum(d * d for d in moved) + unseen) / n - mean * mean, 0.0)
+
+
+def detectable(variance: float, n: int, confidence: float = 0.95) -> float:
+    """(z₁₋α/₂ + z₀.₈) · sd / √n."""
+    return (quantile(0.5 + confidence / 2.0) + quantile(POWER)) * math.sqrt(variance) / math.sqrt(n)
+
+
+def queries_to_detect(variance: float, effect: float, confidence: float = 0.95) -> int:
+    """How many queries of this variance show ``effect`` with 80 % power: :func:`detectable` turned round."""
+    return math.ceil(detectable(variance, 1, confidence) ** 2 / effect**2 - 1e-9)
 
 
 def queries_needed(n: int, delta: float, lo: float, hi: float, tolerance: float) -> int | None:

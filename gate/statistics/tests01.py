@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gate.statistics.beta import beta_quantile
 from gate.statistics.normal import quantile
 from gate.statistics.permutation import binomial_two_sided
 
@@ -28,3 +29,13 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) exact interval of a rate, from quantiles of the beta distribution. 164 of 200: .7596 to .8706.
+
+    It covers at least as often as it says, whatever the rate is, and is wider than Wilson's for it, which covers so on average.
+    """
+    tail = (1.0 - confidence) / 2.0
+    return (beta_quantile(tail, successes, n - successes + 1) if successes else 0.0,
+            beta_quantile(1.0 - tail, successes + 1, n - successes) if successes < n else 1.0)
