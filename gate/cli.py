@@ -89,6 +89,16 @@ def build_parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--unit", choices=("doc", "chunk"), default="doc", help="what a cutoff counts")
     evaluate.add_argument("--format", choices=("text", "json"), default="text")
 
+    golden = _group(commands, "golden", "look after golden sets")
+    plan = _command(golden, "plan", "say what a golden set can resolve, and how many queries it would take", "golden_plan")
+    plan.add_argument("golden", type=Path, metavar="GOLDEN", help="golden.jsonl")
+    plan.add_argument("--baseline", type=Path, metavar="RUN|RECORD", help="with --candidate: two runs of a typical change")
+    plan.add_argument("--candidate", type=Path, metavar="RUN|RECORD")
+    plan.add_argument("--snapshot", type=Path, metavar="DIR", help="also say at how many of its documents a query points")
+    plan.add_argument("--metric", default="ndcg@10", help="the metric that decides (default: ndcg@10)")
+    plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
+    plan.add_argument("--format", choices=("text", "json"), default="text")
+
     snapshot = _group(commands, "snapshot", "build, verify and show frozen indexes")
     build = _command(snapshot, "build", "build a snapshot", "snapshot_build")
     build.add_argument("--kind", choices=("bm25", "dense"), required=True)

@@ -94,6 +94,46 @@ def evaluate(options: Namespace) -> int:
     return 0
 
 
+def golden_plan(options: Namespace) -> int:
+    """``golden plan``: what a golden set can resolve; no verdict."""
+    from gate import pipeline
+    from gate.golden.plan import documents_of, make_plan
+    from gate.golden.read import read_golden
+    from gate.reports.plan import plan_json, plan_text
+    from gate.scoring.metrics import UnknownMetric, parse_metric
+    from gate.scoring.score import score_run
+
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    problems = [] if 0 < options.tolerance <= 1 else [f"--tolerance: {options.tolerance:g} is not above 0 and at most 1"]
+    try:
+        metric = parse_metric(options.metric)
+    except UnknownMetric as fault:
+        problems.append(f"--metric: {fault}")
+    if problems:
+        raise InvalidInput(problems)
+    golden = read_golden(options.golden)
+    for warning in golden.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    scores = []
+    for side in ("baseline", "candidate"):
+        if path := getattr(options, side):
+            reference = pipeline.load_reference(path)
+            if reference.record:
+                pipeline.check_depth([metric], reference.record)
+            scored = score_run(golden, reference.run, [metric])
+            pipeline.check_validity(scored, reference.run, Policy(max_errors=len(golden.queries)), reference.run.name or side)
+            scores.append({i: score.values[str(metric)] for i, score in scored.queries.items() if str(metric) in score.values})
+    documents = None
+    if options.snapshot:
+        from gate.snapshot.reader import Snapshot
+        from gate.snapshot.verify import verify
+
+        documents = documents_of(golden, list(Snapshot(options.snapshot, verify(options.snapshot)).units()))
+    plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents), str(options.golden)
+    print(jsonio.dumps(plan_json(plan, path)) if options.format == "json" else plan_text(plan, path).rstrip("\n"))
+    return 0
+
+
 def snapshot_build(options: Namespace) -> int:
     """``snapshot build``."""
     from gate.figures import plural
