@@ -14,7 +14,15 @@ from typing import Any
 from gate import pipeline
 from gate.baseline.approval import judge
 from gate.baseline.making import input_metadata
-from gate.baseline.publish import Publisher, approved, first_words, may_start_afresh, merged_approval, not_seen_by_the_approver
+from gate.baseline.publish import (
+    Publisher,
+    approved,
+    first_words,
+    may_start_afresh,
+    merged_approval,
+    not_seen_by_the_approver,
+    queued_approval,
+)
 from gate.baseline.record import Provenance
 from gate.baseline.stores import ArtifactStore, Found, Missing
 from gate.changes import policy_changes
@@ -99,6 +107,7 @@ class Step:
     updated: str = "no"
     unreadable: bool = False
     comment: str = ""
+    rules: Settings | None = None
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
@@ -125,6 +134,8 @@ class Step:
     def _judge(self, mode: Mode) -> Report:
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides)
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries)
+        # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
+        self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
         evaluated = self.evaluated = pipeline.evaluate(settings, _progress())
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
@@ -134,34 +145,44 @@ class Step:
     def _pull_request(self, settings: Settings, evaluated: Evaluated) -> Report:
         pull = self.context.pull_request
         assert pull is not None
-        base_sha = self.repository.branch_tip(pull.base_ref) or pull.base_sha
-        rules = self._rules_at(base_sha, settings)
-        if rules is settings and pull.base_ref != self.context.default_branch:
-            # A check belongs to a commit, not to a pull request: a branch without rules must not give the green that main would not.
-            rules = self._rules_at(self.context.default_branch, settings)
+        rules, base_sha = self.rules or settings, self._base()
         self.around = replace(self.around, approval=judge(
             approval_facts(self.repository, pull.number, rules.baseline.label), pull.head_sha))
         found = self._store(rules).find(base_sha, self.context.run_id)
-        if isinstance(found, Found):
-            return self._assess(evaluated, found, rules.policy)
-        if rules is not settings or found.kind != "never" or self.unreadable:
-            raise found.error()
+        return self._assess(evaluated, found, rules.policy) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
+
+    def _adopt(self, missing: Missing, settings: Settings, evaluated: Evaluated) -> Report:
+        """No baseline: fine only where there never was one and this change brings the gate."""
+        if self.rules is not settings or missing.kind != "never" or self.unreadable:
+            raise missing.error()
         self._say("The base branch has no configuration of this gate yet: nothing was compared. After the merge the first run on the "
                   "default branch makes the baseline.")
         self.around = replace(self.around, changes=())
-        return self._assess(evaluated, None, rules.policy)
+        return self._assess(evaluated, None, settings.policy)
 
     def _compare_only(self, settings: Settings, evaluated: Evaluated) -> Report:
         """Merge queue and other branches: the same question, and nothing is written."""
-        base = (self.context.before if self.context.event == "merge_group" else "") or self.context.default_branch
-        rules = self._rules_at(base, settings)
-        if queued := self.context.queued_pull:
+        rules, base = self.rules or settings, self._base()
+        if self.context.queued_pull:
             # Approved is approved: otherwise no accepted change could ever pass the queue.
-            self.around = replace(self.around, approval=judge(approval_facts(self.repository, queued, rules.baseline.label)))
+            self.around = replace(self.around, approval=queued_approval(self.repository, self.context, rules.baseline.label))
         found = self._store(rules).find(base, self.context.run_id)
-        if isinstance(found, Missing):
-            raise found.error()
-        return self._assess(evaluated, found, rules.policy)
+        return self._assess(evaluated, found, rules.policy) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
+
+    def _base(self) -> str:
+        """The commit or branch that this change is measured against."""
+        pull = self.context.pull_request
+        if pull is not None:
+            return self.repository.branch_tip(pull.base_ref) or pull.base_sha
+        return (self.context.before if self.context.event == "merge_group" else "") or self.context.default_branch
+
+    def _rules_in_force(self, settings: Settings) -> Settings:
+        pull, default = self.context.pull_request, self.context.default_branch
+        if pull is None or pull.base_ref == default:
+            return self._rules_at(self._base(), settings)
+        # A check belongs to a commit, not to a pull request: another branch's rules must not give the green that main would not.
+        rules = self._rules_at(default, settings)
+        return self._rules_at(self._base(), settings) if rules is settings else rules
 
     def _default_branch(self, settings: Settings, evaluated: Evaluated) -> Report:
         self._know(label=settings.baseline.label)
@@ -179,7 +200,8 @@ class Step:
                 self.around = replace(self.around, approval=None)
             report = self._assess(evaluated, found, settings.policy)
             moves = grant is not None and report.exit_code == 0
-            self.updated = publisher.overwrite(report, grant, found.record.digest) if grant and moves else publisher.carry(found)
+            self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and moves
+                            else publisher.carry(found, report.verdict))
             return report
         provenance = grant
         if provenance is None:

@@ -44,6 +44,8 @@ def run(options: Namespace) -> int:
     from gate.settings import load_settings, policy_facts
 
     settings = load_settings(options.config)
+    if options.record and options.record.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
+        raise InvalidInput(f"--record: {options.record} would be read as a run file", "name it .json or .json.gz")
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
     evaluated = pipeline.evaluate(settings, _progress)
     lines = run_lines(evaluated.run.rankings)
@@ -223,7 +225,7 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
     else:
         from gate.reports.text import render_text
 
-        print(render_text(report, color=sys.stdout.isatty()), end="")
+        print(render_text(report, color=sys.stdout is not None and sys.stdout.isatty()), end="")
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code

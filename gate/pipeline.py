@@ -17,7 +17,7 @@ from gate.figures import short_digest
 from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
-from gate.policy import Policy
+from gate.policy import Check, Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
@@ -136,25 +136,30 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
     return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
+def too_deep(metrics: Sequence[Metric], record: Record) -> list[str]:
+    """Metrics that look deeper than a record's rankings reach: what was never fetched would count as not found."""
+    return [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
+
+
 def check_depth(metrics: Sequence[Metric], record: Record) -> None:
-    """A record knows how deep its rankings are; a metric that looks deeper would count what was never fetched as not found."""
-    deep = [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
-    if deep:
+    """Raise when a record is too shallow for a metric."""
+    if deep := too_deep(metrics, record):
         raise InvalidInput(f"the record holds {record.depth} results for each query, too few for {', '.join(deep)}",
                            "make the record again with a larger `depth`, or use smaller cutoffs")
 
 
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, may_be_new: bool = False) -> None:
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False) -> None:
     """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
 
-    ``may_be_new``: the golden set may have been replaced as a whole since this run; an approval has to cover that.
+    ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
+    the one and has to cover the other, so neither may make every later run impossible.
     """
     errored = len(scored.excluded.errored)
     # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
-    if errored > policy.max_errors or 2 * errored > errored + len(scored.queries):
+    if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
         raise CannotDecide(_error_lines(scored, run, policy, side),
                            "mend the retriever; the queries that worked are kept in run.jsonl.gz")
-    problems = [] if may_be_new else policies.validity_problems(scored, side)
+    problems = [] if stored else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")
 
@@ -170,8 +175,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report."""
     around = around or Circumstances()
     metrics = policy.all_metrics
-    if reference and reference.record:
-        check_depth(metrics, reference.record)
+    deep = too_deep(metrics, reference.record) if reference and reference.record else []
     scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
     check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
@@ -184,12 +188,16 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         notes += reference.run.warnings
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
         base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None)
-        check_validity(base, reference.run, policy, reference.run.name or "baseline",
-                       may_be_new=reference.labels is not None)
+        check_validity(base, reference.run, policy, reference.run.name or "baseline", stored=reference.labels is not None)
         labels = label_changes(reference.labels, golden)
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate), declared=[p.tag for p in policy.protected if p.rule == "credible"])
-        checks = policies.quality_checks(comparison, scored, policy, must_hit)
+        if 2 * len(comparison.unpaired) > len(comparison.paired) + len(comparison.unpaired):
+            raise CannotDecide(f"only {len(comparison.paired)} queries have a score on both sides, {len(comparison.unpaired)} have one on "
+                               "one side: the retriever failed on the others, now or in the baseline", "mend the retriever")
+        checks = [*policies.quality_checks(comparison, scored, policy, must_hit), *_depth_checks(deep, policy)]
+        notes += [f"the baseline holds {reference.record.depth} results for each query: its {name} is too low until the next approved "
+                  "baseline" for name in deep if reference.record]
         changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
@@ -210,6 +218,13 @@ def failure_report(error: GateError, policy: Policy, around: Circumstances) -> R
     return Report(gate=around.gate, verdict=error.verdict, exit_code=error.exit_code, policy=policy, problems=error.problems,
                   cure=error.cure, approval=around.approval, input_changes=around.changes, notes=around.notes,
                   metadata=around.metadata, show_queries=around.show_queries)
+
+
+def _depth_checks(deep: Sequence[str], policy: Policy) -> list[Check]:
+    """A metric that decides and cannot be compared yet: an approval makes the baseline that it needs."""
+    deciding = {str(policy.primary), *policy.floors, *policy.max_drop} & set(deep)
+    return [Check(f"depth {name}", "fail", f"{name} looks deeper than the baseline's rankings reach, so it cannot be compared until an "
+                                           "approved change makes a deeper one.") for name in sorted(deciding)]
 
 
 def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputChange]:

@@ -123,7 +123,7 @@ def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence
     checks = []
     for name, floor in policy.floors.items():
         values = [candidate.mean(name), *([candidate.mean(name, paired)] if paired else [])]
-        value = None if None in values else min(v for v in values if v is not None)
+        value = min((v for v in values if v is not None), default=None)
         # Unrounded against the number as written: 0.85 is not below 0.85.
         low = value is None or value < floor - 1e-12
         shown = "undefined" if value is None else fmt_value(value, floor)

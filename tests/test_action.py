@@ -497,3 +497,67 @@ def test_an_approved_change_passes_the_merge_queue_and_moves_the_baseline_when_i
     before = started.repo.tip
     started.fake.land(group)
     assert started.on_push(before=before).outputs["baseline-updated"] == "approved"
+
+
+def deeper(files=()):
+    return {"retrieval-gate.yml": CONFIG.replace("depth: 10", "depth: 50") + "policy:\n  metrics: [recall@50]\n", **dict(files)}
+
+
+def test_an_approved_deeper_metric_takes_effect_at_its_merge(started):
+    pr = started.pull(deeper())
+    started.approve(pr, why="We look at fifty results now.")
+    assert started.on_pull(pr).verdict == "accepted"
+    assert started.merged(pr).outputs["baseline-updated"] == "approved"
+    assert started.on_pull(started.pull({"README.md": "x"}), "opened").code == 0
+
+
+def test_stricter_rules_about_errors_do_not_make_the_old_baseline_unusable(fake, tmp_path, capsys):
+    broken = lines({"id": f"q{i}", "error": "boom"} if i < 5 else {"id": f"q{i}", "ranked": [f"d{i}"]} for i in range(N))
+    story = Story(fake, tmp_path, capsys, {"retrieval-gate.yml": CONFIG + "policy: {max_errors: 5}\n", "golden.jsonl": golden(),
+                                           "run.jsonl": broken, GATE_PATH: "x"})
+    assert story.on_push().code == 0
+    pr = story.pull({"retrieval-gate.yml": CONFIG, "run.jsonl": run()})
+    story.approve(pr, why="The retriever is mended.")
+    assert story.on_pull(pr).verdict == "accepted" and story.merged(pr).outputs["baseline-updated"] == "approved"
+
+
+def test_a_loss_that_was_only_inconclusive_is_not_taken_in_by_another_approval_either(started):
+    harmless, loss = started.pull({"a.txt": "x"}), started.pull({"run.jsonl": run(lost=5)})
+    started.approve(harmless, why="Adds a file that search needs.")
+    assert (found := started.merged(loss)).code == 0 and found.verdict == "inconclusive"
+    outcome = started.merged(harmless)
+    assert outcome.outputs["baseline-updated"] == "carried" and "does not cover" in outcome.summary
+
+
+def test_a_second_approved_merge_counts_once_the_run_of_the_first_has_passed(started):
+    first, second = started.pull({"a.txt": "x"}), started.pull({"run.jsonl": run(lost=40)})
+    started.approve(second)
+    before = started.merge(first)
+    middle = started.repo.tip
+    started.merge(second)
+    assert started.on_push(before=middle).outputs["baseline-updated"] == "carried"
+    assert before and started.on_schedule().outputs["baseline-updated"] == "carried"
+
+
+def test_a_branch_with_loose_rules_gives_no_green_that_main_would_not(started):
+    started.fake.commit(started.repo, {"retrieval-gate.yml": CONFIG + "policy: {tolerance: 1.0}\n"}, branch="loose")
+    pr = started.fake.open_pr(started.repo, "ada", HARM, branch="to-loose", base="loose")
+    assert started.on_pull(pr, "opened").code == 1
+
+
+def test_in_a_queue_group_of_two_both_must_be_approved(started):
+    loss, harmless = started.pull(HARM), started.pull({"a.txt": "x"})
+    started.approve(harmless, why="Adds a file that search needs.")
+    assert started.on_group(started.fake.queue(loss, harmless)).code == 1
+
+
+def test_a_gate_can_be_adopted_through_the_merge_queue(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, {"README.md": "x", GATE_PATH: "x"})
+    pr = story.pull({"retrieval-gate.yml": CONFIG, "golden.jsonl": golden(), "run.jsonl": run()})
+    assert story.on_group(story.fake.queue(pr)).verdict == "no-baseline"
+
+
+def test_comment_never_does_not_silence_a_broken_golden_set(started):
+    pr = started.pull({"retrieval-gate.yml": CONFIG + "comment: never\n", "golden.jsonl": "{broken\n"})
+    outcome = started.on_pull(pr, "opened")
+    assert (outcome.code, outcome.outputs["comment-status"]) == (2, "created")

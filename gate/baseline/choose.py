@@ -67,6 +67,7 @@ class Manifest:
     run_id: str = ""
     job: str = ""
     carried_from: int = 0
+    verdict: str = ""
 
 
 @dataclass(frozen=True)

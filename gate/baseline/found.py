@@ -15,7 +15,7 @@ _DAY = 86_400.0
 @dataclass(frozen=True)
 class Found:
     """The baseline to compare with. ``data``: its bytes as stored; ``artifact_id``: what a carried copy names as its source;
-    ``published_at``: the commit on the default branch whose run stored these bytes;
+    ``published_at``: the commit on the default branch whose run stored these bytes, and ``verdict`` what that run came to;
     ``notes``: warnings for people; ``refused``: what was passed over and why."""
 
     record: Record
@@ -25,6 +25,7 @@ class Found:
     state: str = ""
     artifact_id: int = 0
     published_at: str = ""
+    verdict: str = ""
     refused: tuple[str, ...] = ()
 
 

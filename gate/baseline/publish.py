@@ -12,11 +12,14 @@ from gate.baseline.record import Provenance, pack
 from gate.baseline.stores import Found, Missing, Store
 from gate.github.approvals import approval_facts
 from gate.github.event import Context
-from gate.github.merges import merged_pulls
+from gate.github.merges import hinted_numbers, merged_pulls
 from gate.github.repository import Repository
 from gate.pipeline import Evaluated
 from gate.reports.report import Report
 from gate.settings import Settings
+
+# What a run on the default branch may have come to for the next approval to build on it. Anything else, inconclusive too, may hide a loss.
+_CLEAN = ("pass", "accepted", "no-baseline", "")
 
 
 def merged_approval(repository: Repository, context: Context, label: str,
@@ -37,16 +40,34 @@ def merged_approval(repository: Repository, context: Context, label: str,
     return refused or judged[-1], ""
 
 
+def queued_approval(repository: Repository, context: Context, label: str) -> Eligibility | None:
+    """The approval of a merge group: that of its pull request, or the first refusal when it holds several. None when the group holds
+    commits that no pull request accounts for: whoever approved the last one has not seen them."""
+    chain = repository.first_parents(context.before, context.sha) or []
+    numbers = {context.queued_pull}
+    for sha in chain:
+        numbers |= set(hinted_numbers(str(repository.commit(sha).get("message", ""))))
+    rebased = len(numbers) == 1 and repository.pull(context.queued_pull).get("commits") == len(chain)
+    if not chain or (len(chain) > len(numbers) and not rebased):
+        return None
+    judged = [judge(approval_facts(repository, number, label)) for number in sorted(numbers)]
+    return next((one for one in judged if not one.eligible), judged[-1])
+
+
 def not_seen_by_the_approver(repository: Repository, context: Context, approval: Eligibility, found: Found) -> str:
     """Why an approval does not cover all that a new baseline would take in; "" when it does.
 
     Whatever landed between the run that stored the baseline and this merge was red there, or has not been judged yet. An approval speaks
     for it only if the approved commit already contained it, so that the comment showed it.
     """
-    if found.published_at == context.before or repository.is_ancestor_or_same(context.before, approval.head_sha):
+    judged = found.published_at == context.before or repository.is_ancestor_or_same(context.before, found.published_at)
+    if judged and found.verdict in _CLEAN or repository.is_ancestor_or_same(context.before, approval.head_sha):
         return ""
-    return (f"The approval of #{approval.pull_request} does not cover what landed on the default branch before it without a passing run "
-            f"({found.published_at[:7]}..{context.before[:7]}): the approved commit did not contain it. Approve a pull request that does.")
+    why = (f"the run of {found.published_at[:7]} ended with «{found.verdict}»" if judged
+           else f"no run of {context.before[:7]} has passed yet")
+    return (f"The approval of #{approval.pull_request} does not cover what landed on the default branch before it: {why}, and the approved "
+            "commit did not contain it. If that run is still under way, run this job again when it has passed; otherwise update the branch "
+            "of the next pull request and approve that.")
 
 
 def may_start_afresh(repository: Repository, context: Context) -> str:
@@ -65,11 +86,11 @@ class Publisher:
     evaluated: Evaluated
     clock: Callable[[], float]
 
-    def carry(self, found: Found) -> str:
+    def carry(self, found: Found, verdict: str) -> str:
         """The same bytes once more: their content does not change, their expiry does."""
         context = self.context
         self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
-                           carried_from=found.artifact_id)
+                           carried_from=found.artifact_id, verdict=verdict)
         return "carried"
 
     def overwrite(self, report: Report, provenance: Provenance, parent: str) -> str:
@@ -78,7 +99,8 @@ class Publisher:
         record = make_record(self.settings, self.evaluated, report, provenance, parent=parent, repository=context.repository,
                              repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
                              created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
-        self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job)
+        self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job,
+                           verdict=report.verdict)
         return provenance.kind
 
 

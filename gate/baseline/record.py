@@ -159,6 +159,8 @@ def read_record(path: str | Path) -> Record:
     """Read a record file."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise InvalidInput(f"{path}: is not a regular file")
         with open(path, "rb") as stream:
             return unpack(stream.read(MAX_PACKED + 1), str(path))
     except OSError as error:

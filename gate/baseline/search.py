@@ -138,7 +138,8 @@ class Search:
                     f"artifact {found.artifact_id} carried an older record past the approved one of artifact {item.id} "
                     f"(two runs on the default branch at the same time); the approved one is used"
                 )
-                return replace(other, notes=(*other.notes, note))
+                # The bytes are the approved ones, but the default branch has been judged up to the later run.
+                return replace(other, notes=(*other.notes, note), published_at=found.published_at, verdict=found.verdict)
         return None
 
     # -- looking up ----------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ class Search:
             expires_in_days=left,
         )
         self._sources[item.id] = manifest.carried_from
-        return Found(record, data, info, tuple(notes), manifest.state, item.id, item.head_sha, self._reasons())
+        return Found(record, data, info, tuple(notes), manifest.state, item.id, item.head_sha, manifest.verdict, self._reasons())
 
     def _missing(self) -> Missing:
         kinds = {refused.kind for _, refused in self._refused}

@@ -36,7 +36,8 @@ class Store(Protocol):
     def find(self, base_sha: str, own_run_id: int = 0) -> Found | Missing:
         """The newest acceptable baseline that ``base_sha`` contains."""
 
-    def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0) -> Published:
+    def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
+                verdict: str = "") -> Published:
         """Store a packed record as the baseline of the commit ``head_sha``."""
 
 
@@ -82,10 +83,12 @@ class ArtifactStore:
         run_id: int,
         job: str = "",
         carried_from: int = 0,
+        verdict: str = "",
         days: int | None = None,
     ) -> Published:
-        """See :class:`Store`. ``job``: GITHUB_JOB, by which a reader finds out whether this job succeeded; ``days``: wished
-        lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no artifact service."""
+        """See :class:`Store`. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB, by which a reader finds out whether this
+        job succeeded; ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no artifact
+        service."""
         record = unpack(data, "the record to publish")
         if record.gate != self._wanted.gate or (state != "carried" and record.provenance.kind != state):
             raise ValueError(
@@ -105,6 +108,7 @@ class ArtifactStore:
             str(run_id),
             job,
             carried_from,
+            verdict,
         )
         done = self._service().upload(self.name, pack_artifact(manifest, data), days=days)
         return Published(done.name, done.id, record.digest, state, f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}")

@@ -80,6 +80,12 @@ def merged_pulls(
     return MergedPulls(tuple(reversed(found.values())), tuple(unexplained))
 
 
+def hinted_numbers(message: str) -> list[int]:
+    """The pull requests that a commit's title names, as GitHub writes it for merges and squashes. A hint, never a proof."""
+    title = message.split("\n", 1)[0].strip()
+    return [int(match[1]) for pattern in _HINTS if (match := pattern.search(title))]
+
+
 class _Search:
     def __init__(self, repository: Repository, repository_id: int, default_branch: str, pushed: set[str]) -> None:
         self._repository, self._id, self._branch, self._pushed = repository, repository_id, default_branch, pushed
@@ -91,16 +97,13 @@ class _Search:
 
     def hinted(self, sha: str) -> MergedPull | None:
         """The pull request that the commit's message names, if GitHub confirms that ``sha`` is its merge."""
-        title = str(self._repository.commit(sha).get("message", "")).split("\n", 1)[0].strip()
-        for pattern in _HINTS:
-            match = pattern.search(title)
-            if match:
-                try:
-                    pull = self._accept(self._repository.pull(int(match[1])))
-                except NotFound:
-                    continue
-                if pull is not None and pull.merge_commit == sha:
-                    return pull
+        for number in hinted_numbers(str(self._repository.commit(sha).get("message", ""))):
+            try:
+                pull = self._accept(self._repository.pull(number))
+            except NotFound:
+                continue
+            if pull is not None and pull.merge_commit == sha:
+                return pull
         return None
 
     def _accept(self, value: Mapping[str, Any]) -> MergedPull | None:

@@ -127,8 +127,7 @@ def _counts(values: Iterable[str]) -> dict[str, int]:
 
 def documents_of(golden: GoldenSet, units: Sequence[Mapping[str, object]]) -> Documents:
     """Of the documents that a golden set can name, those it does name: itself, one of its chunks, or what it was cut from."""
-    named = {doc for query in golden.queries for doc, grade in query.gains.items() if grade > 0}
-    named |= {span.doc for query in golden.queries for span in query.spans if span.grade > 0}
+    named = {doc for query in golden.queries for doc, grade in query.documents.items() if grade > 0}
     pointed = {unit["doc"]: False for unit in units}
     for unit in units:
         pointed[unit["doc"]] |= any(unit.get(key) in named for key in ("id", "doc", "parent"))
