@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,14 @@ class Step:
     def _pull_request(self, settings: Settings, evaluated: Evaluated) -> Report:
         pull = self.context.pull_request
         assert pull is not None
-        rules, base_sha = self.rules or settings, self._base()
-        self.around = replace(self.around, approval=judge(
-            approval_facts(self.repository, pull.number, rules.baseline.label), pull.head_sha))
-        found = self._store(rules).find(base_sha, self.context.run_id)
+        label = (self.rules or settings).baseline.label
+        self.around = replace(self.around, approval=judge(approval_facts(self.repository, pull.number, label), pull.head_sha))
+        return self._compare(settings, evaluated)
+
+    def _compare(self, settings: Settings, evaluated: Evaluated) -> Report:
+        """Against the stored baseline, by the rules in force."""
+        rules = self.rules or settings
+        found = self._store(rules).find(self._base, self.context.run_id)
         return self._assess(evaluated, found, rules.policy) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
 
     def _adopt(self, missing: Missing, settings: Settings, evaluated: Evaluated) -> Report:
@@ -162,13 +167,13 @@ class Step:
 
     def _compare_only(self, settings: Settings, evaluated: Evaluated) -> Report:
         """Merge queue and other branches: the same question, and nothing is written."""
-        rules, base = self.rules or settings, self._base()
         if self.context.queued_pull:
             # Approved is approved: otherwise no accepted change could ever pass the queue.
-            self.around = replace(self.around, approval=queued_approval(self.repository, self.context, rules.baseline.label))
-        found = self._store(rules).find(base, self.context.run_id)
-        return self._assess(evaluated, found, rules.policy) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
+            label = (self.rules or settings).baseline.label
+            self.around = replace(self.around, approval=queued_approval(self.repository, self.context, label))
+        return self._compare(settings, evaluated)
 
+    @cached_property
     def _base(self) -> str:
         """The commit or branch that this change is measured against."""
         pull = self.context.pull_request
@@ -179,10 +184,10 @@ class Step:
     def _rules_in_force(self, settings: Settings) -> Settings:
         pull, default = self.context.pull_request, self.context.default_branch
         if pull is None or pull.base_ref == default:
-            return self._rules_at(self._base(), settings)
+            return self._rules_at(self._base, settings)
         # A check belongs to a commit, not to a pull request: another branch's rules must not give the green that main would not.
         rules = self._rules_at(default, settings)
-        return self._rules_at(self._base(), settings) if rules is settings else rules
+        return self._rules_at(self._base, settings) if rules is settings else rules
 
     def _default_branch(self, settings: Settings, evaluated: Evaluated) -> Report:
         self._know(label=settings.baseline.label)
@@ -199,8 +204,7 @@ class Step:
                 self._say(why_not)
                 self.around = replace(self.around, approval=None)
             report = self._assess(evaluated, found, settings.policy)
-            moves = grant is not None and report.exit_code == 0
-            self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and moves
+            self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and report.exit_code == 0
                             else publisher.carry(found, report.verdict))
             return report
         provenance = grant

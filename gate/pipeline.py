@@ -101,7 +101,7 @@ def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
 
 def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
     """What does not fit between golden set and corpus. Raises when nothing does: such a run could only be worthless."""
-    known = {str(unit[key]) for unit in snapshot.units() for key in ("id", "doc", "parent") if unit.get(key)}
+    known = snapshot.names()
     lines, nothing = strange_documents(golden, known)
     if nothing:
         raise InvalidInput(lines, f"name documents as the snapshot does, for instance {min(known, default='')!r}")

@@ -140,13 +140,3 @@ def guard(line: str) -> str:
     while "##[" in line:
         line = line.replace("##[", "## [")
     return f"| {line}" if line.lstrip().startswith("::") else line
-
-
-def command_data(text: str) -> str:
-    """The message of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def command_property(text: str) -> str:
-    """A property value (file, title …) of a workflow command."""
-    return command_data(text).replace(":", "%3A").replace(",", "%2C")

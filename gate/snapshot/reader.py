@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,15 +37,16 @@ class Snapshot:
             yield unit
 
     @cached_property
-    def _columns(self) -> tuple[tuple[str, ...], dict[str, str]]:
-        ids, titles = [], {}
+    def _columns(self) -> tuple[tuple[str, ...], dict[str, str], set[str]]:
+        ids, titles, names = [], {}, set()
         for unit in self.units():
             ids.append(unit["id"])
             titles[unit["id"]] = unit["title"]
+            names.update(str(unit[key]) for key in ("id", "doc", "parent") if unit.get(key))
         if len(ids) != self.manifest.units or len(titles) != len(ids):
             raise InvalidInput(f"{self.path / UNITS}: holds {len(ids)} units ({len(titles)} different), the manifest says "
                                f"{self.manifest.units}", "build the snapshot again")
-        return tuple(ids), titles
+        return tuple(ids), titles, names
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -55,6 +56,10 @@ class Snapshot:
     def titles(self) -> Mapping[str, str]:
         """Unit id → title."""
         return self._columns[1]
+
+    def names(self) -> Set[str]:
+        """Everything a golden set may call a document: units, documents, and what those were cut from."""
+        return self._columns[2]
 
     @cached_property
     def _texts(self) -> dict[str, str]:

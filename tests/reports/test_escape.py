@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.reports.escape import at_start, cell, clean, code, command_data, command_property, inline, joined, terminal, url, xml
+from gate.github.commands import escape_data, escape_property
+from gate.reports.escape import at_start, cell, clean, code, inline, joined, terminal, url, xml
 from tests.reports.rendered import HOSTILE, github
 
 # Any text, and text made mostly of what Markdown and GitHub react to.
@@ -84,8 +85,8 @@ def test_no_line_of_a_log_is_a_workflow_command(text):
 
 
 def test_command_data_is_escaped_percent_first():
-    assert command_data("100%\r\n") == "100%25%0D%0A"
-    assert command_property("a:b,c%") == "a%3Ab%2Cc%25"
+    assert escape_data("100%\r\n") == "100%25%0D%0A"
+    assert escape_property("a:b,c%") == "a%3Ab%2Cc%25"
 
 
 @given(st.text())
