@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gate.errors import InvalidInput
-from gate.golden.model import GoldenSet
-from gate.runs import Run
+from gate.golden.model import GoldenSet, Query
+from gate.runs import Ranking, Run
 from gate.scoring.metrics import Metric
 from gate.scoring.units import OVERLAP, grades_of, nothing_found, view_of
 from gate.scoring.view import View
@@ -18,11 +18,13 @@ class QueryScore(NamedTuple):
     """One scored query: metric name → value, and the rank (from 1) of its first gold unit, None when none came back.
 
     ``values`` has no key for a metric that is undefined for this query alone; only a metric that is ``partial`` can be missing.
+    ``repeats``: a document came back more than once.
     """
 
     values: Mapping[str, float]
     first_rank: int | None
     missing: bool = False
+    repeats: bool = False
 
 
 class Excluded(NamedTuple):
@@ -46,7 +48,6 @@ class ScoredRun(NamedTuple):
     excluded: Excluded
     unanswerable: Mapping[str, float | None]
     duplicates: int = 0
-    shallow: tuple[str, ...] = ()
 
     def mean(self, metric: str, ids: Sequence[str] | None = None) -> float | None:
         """Mean over unrounded values of all scored queries, or of ``ids``, that have one; None over nothing."""
@@ -67,6 +68,28 @@ def _scorer(metrics: tuple[Metric, ...]) -> Callable[[View], Mapping[str, float]
     return score
 
 
+class Scorer:
+    """Scores rankings one by one: whatever is known of a single query and its ranking is computed here and kept in its QueryScore, so
+    that equal rankings need to be looked at once."""
+
+    def __init__(self, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP) -> None:
+        if not 0.0 < overlap <= 1.0:
+            raise ValueError(f"overlap must be above 0 and at most 1, not {overlap}")
+        self._score, self._needs = _scorer(tuple(metrics)), {metric.needs for metric in metrics}
+        self._unit, self._overlap = unit, overlap
+
+    def missing(self, query: Query, grades: tuple[float, ...]) -> QueryScore:
+        """Of a query that the run has no line for."""
+        return QueryScore(self._score(nothing_found(query, grades)), None, missing=True)
+
+    def score(self, query: Query, grades: tuple[float, ...], ranking: Ranking) -> QueryScore:
+        """Of an answerable query with gold units (``grades``: of :func:`grades_of`, not empty) and a ranking without an error."""
+        repeats = len(set(ranking.docs)) < len(ranking.docs)
+        # Where no document is repeated both units count the same, and chunks are the cheaper ones to count.
+        view = view_of(query, ranking, grades, self._unit if repeats else "chunk", self._overlap, self._needs)
+        return QueryScore(self._score(view), view.credits[0][0] if view.credits else None, repeats=repeats)
+
+
 def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP,
               require_offsets: bool = True) -> ScoredRun:
     """Score every query of the golden set.
@@ -75,15 +98,12 @@ def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str 
     single chunk must hold to find it. A golden set with spans cannot judge a run without chunk offsets: that raises :class:`InvalidInput`,
     unless ``require_offsets`` is False (a baseline from before the spans existed; it covers none of them).
     """
-    if not 0.0 < overlap <= 1.0:
-        raise ValueError(f"overlap must be above 0 and at most 1, not {overlap}")
     if require_offsets:
         _check_offsets(golden, run)
-    score, needs = _scorer(tuple(metrics)), {metric.needs for metric in metrics}
+    scorer = Scorer(metrics, unit, overlap)
     queries: dict[str, QueryScore] = {}
     unanswerable: dict[str, float | None] = {}
     undefined, missing, errored = [], [], []
-    duplicates = 0
     for query in golden.queries:
         ranking = run.rankings.get(query.id)
         grades = grades_of(query)
@@ -95,14 +115,11 @@ def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str 
             undefined.append(query.id)
         elif ranking is None:
             missing.append(query.id)
-            queries[query.id] = QueryScore(score(nothing_found(query, grades)), None, missing=True)
+            queries[query.id] = scorer.missing(query, grades)
         else:
-            repeats = len(set(ranking.docs)) < len(ranking.docs)
-            duplicates += repeats
-            # Where no document is repeated both units count the same, and chunks are the cheaper ones to count.
-            view = view_of(query, ranking, grades, unit if repeats else "chunk", overlap, needs)
-            queries[query.id] = QueryScore(score(view), view.credits[0][0] if view.credits else None)
-    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable, duplicates=duplicates,
+            queries[query.id] = scorer.score(query, grades, ranking)
+    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable,
+                     duplicates=sum(score.repeats for score in queries.values()),
                      excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
                                        tuple(i for i in run.rankings if i not in golden.by_id)))
 
