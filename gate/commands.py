@@ -74,6 +74,7 @@ def evaluate(options: Namespace) -> int:
     from gate.scoring.metrics import UnknownMetric, parse_metric
     from gate.scoring.score import score_run
 
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     names = options.metrics.split(",") if options.metrics else DEFAULT_METRICS
     metrics, problems = [], []
     for name in names:

@@ -100,6 +100,17 @@ def test_evaluate_prints_means_tags_and_queries_as_json(files, capsys):
     assert scores["tags"]["even"]["n"] == 150 and set(scores["excluded"]) >= {"undefined", "missing", "errored"}
 
 
+def test_evaluate_says_how_sure_each_mean_is(files, capsys):
+    words = ["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "few.jsonl"), "--metrics", "hit@5,ndcg@10"]
+    assert main([*words, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for name, (low, high) in found["intervals"].items():
+        assert 0.0 <= low < found["metrics"][name] < high <= 1.0
+    assert main(words) == 0
+    low, high = found["intervals"]["hit@5"]
+    assert f"{low:.3f}–{high:.3f}" in capsys.readouterr().out
+
+
 def test_evaluate_lists_every_unknown_metric(files, capsys):
     assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "bad.jsonl"), "--metrics", "mrr,ndgc@5"]) == 2
     err = capsys.readouterr().err

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gate.statistics.bootstrap import FEW_CHANGES, mean_interval
 from gate.statistics.clusters import count, gather
+from gate.statistics.levels import level_interval
 from gate.statistics.multiplicity import benjamini_hochberg, holm
 from gate.statistics.permutation import sign_flip_p
 from gate.statistics.power import detectable, minimum_detectable_effect, queries_needed, queries_to_detect, variance
@@ -336,3 +337,30 @@ def test_clopper_pearson_at_worked_values_at_the_edges_and_for_many():
     assert clopper_pearson(0, 0) == (0.0, 1.0)
     low, high = clopper_pearson(50_000, 100_000)
     assert low < wilson(50_000, 100_000)[0] < 0.5 < high < 0.5032
+
+
+def test_a_rate_has_wilsons_interval_unless_queries_share_a_cluster():
+    hits = [1.0] * 164 + [0.0] * 36
+    found = level_interval(hits, binary=True)
+    assert (round(found.lo, 3), round(found.hi, 3), found.method) == (0.761, 0.867, "wilson")
+    paired = level_interval(hits, binary=True, clusters=[f"fact {i // 2}" for i in range(200)])
+    assert paired.method == "exact" and paired.hi - paired.lo > 1.2 * (found.hi - found.lo)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_equal_values_never_give_an_interval_of_width_zero(value):
+    found = level_interval([value] * 40)
+    assert found.lo <= value <= found.hi and found.hi - found.lo > 0.05 and found.lo >= 0.0 and found.hi <= 1.0
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.63093, 1.0]), min_size=2, max_size=80), st.booleans())
+def test_the_interval_of_a_level_holds_the_mean_and_mirrors_with_the_values(values, clustered):
+    clusters = [f"c{i % 7}" for i in range(len(values))] if clustered else None
+    found, mirrored = (level_interval(v, clusters=clusters) for v in (values, [1.0 - v for v in values]))
+    mean = sum(values) / len(values)
+    assert found.lo <= mean + 1e-9 and mean - 1e-9 <= found.hi and found.lo >= 0.0 and found.hi <= 1.0
+    assert found.lo == pytest.approx(1.0 - mirrored.hi, abs=2e-3) and found.hi == pytest.approx(1.0 - mirrored.lo, abs=2e-3)
+
+
+def test_one_query_has_no_interval():
+    assert level_interval([0.4]) is None and level_interval([], clusters=[]) is None

@@ -14,7 +14,6 @@ LEVELS = ("error", "warning", "notice")
 # The runner cuts a message here; ten annotations a type and step are kept.
 MAX_MESSAGE = 4096
 MAX_ANNOTATIONS = 10
-_TOO_SHORT_TO_MASK = 4
 
 
 def escape_data(text: str) -> str:
@@ -38,12 +37,6 @@ def annotation(level: str, message: str, *, title: str = "", file: str = "", lin
     if level not in LEVELS:
         raise ValueError(f"annotation level {level!r} is none of {', '.join(LEVELS)}")
     return command(level, message[:MAX_MESSAGE], file=file, line=line if file else None, title=title)
-
-
-def add_mask(value: str) -> str:
-    """Make the runner show *** for ``value`` from now on; "" for values so short that masking them would garble every log
-    line."""
-    return command("add-mask", value) if len(value.strip()) >= _TOO_SHORT_TO_MASK else ""
 
 
 def neutralise(text: str, prefix: str = "| ") -> str:

@@ -7,13 +7,15 @@ from typing import Any
 from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.scoring.score import ScoredRun
+from gate.statistics.levels import level_interval
 
 
 def scores_json(golden: GoldenSet, scored: ScoredRun) -> dict[str, Any]:
     """Plain values: means, n, what was excluded, means per tag, values per query. Unrounded."""
     names = [str(m) for m in scored.metrics]
     tags = _by_tag(golden, scored)
-    return {"schema": 1, "metrics": {name: scored.mean(name) for name in names}, "n": len(scored.queries),
+    return {"schema": 1, "metrics": {name: scored.mean(name) for name in names}, "intervals": _intervals(golden, scored),
+            "n": len(scored.queries),
             "excluded": {"undefined": list(scored.excluded.undefined), "missing": list(scored.excluded.missing),
                          "errored": list(scored.excluded.errored), "extra": list(scored.excluded.extra),
                          "unanswerable": list(scored.unanswerable)},
@@ -24,7 +26,8 @@ def scores_json(golden: GoldenSet, scored: ScoredRun) -> dict[str, Any]:
 def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
     """The same for a terminal, without the queries."""
     names = [str(m) for m in scored.metrics]
-    rows = [("", "n", *names), ("all", len(scored.queries), *(scored.mean(n) for n in names))]
+    rows = [("", "n", *names), ("all", len(scored.queries), *(scored.mean(n) for n in names)),
+            ("  95 % interval", "", *(f"{found[0]:.3f}–{found[1]:.3f}" if found else "–" for found in _intervals(golden, scored).values()))]
     rows += [(tag, len(ids), *(scored.mean(n, ids) for n in names)) for tag, ids in _by_tag(golden, scored).items()]
     table = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -38,6 +41,18 @@ def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
     if scored.unanswerable:
         lines.append(f"{plural(len(scored.unanswerable), 'unanswerable query')}, kept apart")
     return "\n".join(lines) + "\n"
+
+
+def _intervals(golden: GoldenSet, scored: ScoredRun) -> dict[str, list[float] | None]:
+    """How sure each mean is: what another set of queries like these would show."""
+    found: dict[str, list[float] | None] = {}
+    for metric in scored.metrics:
+        name = str(metric)
+        ids = [i for i, score in scored.queries.items() if name in score.values]
+        interval = level_interval([scored.queries[i].values[name] for i in ids], clusters=[golden.by_id[i].cluster for i in ids],
+                                  binary=metric.binary)
+        found[name] = [interval.lo, interval.hi] if interval else None
+    return found
 
 
 def _by_tag(golden: GoldenSet, scored: ScoredRun) -> dict[str, list[str]]:

@@ -86,11 +86,6 @@ def test_without_a_file_nothing_is_written():
     commands.append_summary(None, "x")
 
 
-def test_masks_are_set_for_secrets_but_not_for_scraps():
-    assert commands.add_mask("ghs_abc\nd") == "::add-mask::ghs_abc%0Ad"
-    assert commands.add_mask("a") == "" and commands.add_mask("  \n ") == ""
-
-
 def test_groups_and_stops_end_even_when_the_inside_fails():
     lines = []
     with pytest.raises(RuntimeError), commands.group("Retriever, 2:1", lines.append), commands.stop_commands(lines.append):
