@@ -18,9 +18,15 @@ def change_checks(changes: Iterable[InputChange]) -> list[Check]:
             for change in changes if change.needs_approval]
 
 
-def label_changes_shown(labels: LabelChanges) -> list[InputChange]:
-    rows = [InputChange(f"golden queries {what}", f"{len(ids)} known to the baseline", _some(ids), needs_approval=True)
-            for what, ids in (("removed", labels.removed), ("relabelled", labels.relabelled)) if ids]
+def label_changes_shown(labels: LabelChanges, on_main: LabelChanges | None = None) -> list[InputChange]:
+    """A row for each kind of change. ``on_main``: what becomes of queries that were added on main since its baseline; they may no more
+    vanish unseen than those that the baseline knows."""
+    rows = []
+    for what in ("removed", "relabelled"):
+        known, fresh = getattr(labels, what), getattr(on_main, what) if on_main else ()
+        if known or fresh:
+            whose = " and ".join(f"{len(ids)} known to {where}" for ids, where in ((known, "the baseline"), (fresh, "main")) if ids)
+            rows.append(InputChange(f"golden queries {what}", whose, _some((*known, *fresh)), needs_approval=True))
     if labels.added:
         rows.append(InputChange("golden queries added", "not known to the baseline, so not compared yet", _some(labels.added)))
     return rows

@@ -72,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", "run the configured retriever, and compare with a baseline")
     run.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
     run.add_argument("--baseline", type=Path, metavar="RECORD", help="record or run file to compare with")
+    _latest(run)
     run.add_argument("--record", type=Path, metavar="FILE", help="also write this run as a record, for a later --baseline")
     _output(run)
 
@@ -79,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     _golden(compare)
     compare.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
     compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
+    _latest(compare)
     compare.add_argument("--config", type=Path, metavar="FILE", help="take the policy from this configuration")
     _output(compare)
 
@@ -136,6 +138,10 @@ def _group(commands: argparse._SubParsersAction, name: str, text: str) -> argpar
 
 def _golden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--golden", type=Path, required=True, metavar="FILE", help="golden.jsonl")
+
+
+def _latest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--latest", type=Path, metavar="RUN|RECORD", help="what main retrieves now: a second reference beside the baseline")
 
 
 def _output(parser: argparse.ArgumentParser) -> None:

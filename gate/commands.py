@@ -31,7 +31,8 @@ def compare(options: Namespace) -> int:
     candidate = pipeline.load_reference(options.candidate)
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
-    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate))
+    latest = pipeline.load_reference(options.latest) if options.latest else None
+    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate), latest)
     return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
 
 
@@ -46,7 +47,10 @@ def run(options: Namespace) -> int:
     settings = load_settings(options.config)
     if options.record and options.record.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
         raise InvalidInput(f"--record: {options.record} would be read as a run file", "name it .json or .json.gz")
+    if options.latest and not options.baseline:
+        raise InvalidInput("--latest: is a second reference beside the approved baseline", "name the baseline with --baseline as well")
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
+    latest = pipeline.load_reference(options.latest) if options.latest else None
     evaluated = pipeline.evaluate(settings, _progress)
     lines = run_lines(evaluated.run.rankings)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
@@ -55,7 +59,7 @@ def run(options: Namespace) -> int:
     try:
         if evaluated.failure:
             raise evaluated.failure
-        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, latest)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     if options.record and report.problems:

@@ -105,11 +105,14 @@ class LabelChanges(NamedTuple):
     relabelled: tuple[str, ...] = ()
 
 
-def label_changes(baseline_labels: Mapping[str, str] | None, golden: GoldenSet) -> LabelChanges:
-    """Compare the label digests a baseline remembers with today's; nothing when it remembers none (a plain run file)."""
+def label_changes(baseline_labels: Mapping[str, str] | None, golden: GoldenSet, but: Collection[str] = ()) -> LabelChanges:
+    """Compare the label digests a baseline remembers with today's; nothing when it remembers none (a plain run file). ``but``: ids that
+    are left out of it."""
     if baseline_labels is None:
         return LabelChanges()
     now = golden.labels
+    if but:
+        baseline_labels, now = ({i: digest for i, digest in labels.items() if i not in but} for labels in (baseline_labels, now))
     return LabelChanges(tuple(i for i in now if i not in baseline_labels), tuple(i for i in baseline_labels if i not in now),
                         tuple(i for i in now if baseline_labels.get(i, now[i]) != now[i]))
 

@@ -27,6 +27,11 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
+def lost_again(count: int) -> str:
+    """``3 queries that main had gained are lost again``."""
+    return f"{plural(count, 'query')} that main had gained {'is' if count == 1 else 'are'} lost again"
+
+
 def metric_label(metric: Metric | str) -> str:
     """``ndcg@10`` → ``nDCG@10``: as papers write it."""
     family, at, k = str(metric).partition("@")

@@ -171,15 +171,19 @@ def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str) -> list
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
-           around: Circumstances | None = None) -> Report:
-    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report."""
+           around: Circumstances | None = None, latest: Reference | None = None) -> Report:
+    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report. ``latest``: what main
+    retrieves now, where that is known beside the approved baseline."""
     around = around or Circumstances()
+    if reference and reference.record and reference.record.provenance.kind == "latest":
+        raise InvalidInput(f"the record given as the baseline is {reference.record.provenance.sentence()}",
+                           "compare with an approved record, and give this one as the latest run (--latest)")
     metrics = policy.all_metrics
     deep = too_deep(metrics, reference.record) if reference and reference.record else []
     scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
     check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
-    base = comparison = None
+    base = comparison = beside = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
         _found_something(golden, candidate, scored)
@@ -195,10 +199,19 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         if 2 * len(comparison.unpaired) > len(comparison.paired) + len(comparison.unpaired):
             raise CannotDecide(f"only {len(comparison.paired)} queries have a score on both sides, {len(comparison.unpaired)} have one on "
                                "one side: the retriever failed on the others, now or in the baseline", "mend the retriever")
-        checks = [*policies.quality_checks(comparison, scored, policy, must_hit), *_depth_checks(deep, policy)]
+        drops: list[Check] = []
+        if latest is not None:
+            from gate.latest import drop_checks, set_against
+
+            beside, why_not = set_against(latest, golden, candidate, scored, reference.run, comparison, policy,
+                                          str(around.metadata.get("corpus_digest") or ""))
+            notes += [why_not] if why_not else []
+            drops = drop_checks(comparison, beside, policy) if beside else []
+        checks = [*policies.quality_checks(comparison, scored, policy, must_hit, drops), *_depth_checks(deep, policy)]
         notes += [f"the baseline holds {reference.record.depth} results for each query: its {name} is too low until the next approved "
                   "baseline" for name in deep if reference.record]
-        changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
+        on_main = label_changes(latest.labels, golden, reference.labels) if latest and reference.labels is not None else None
+        changes = (*label_changes_shown(labels, on_main), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
     decision = policies.decide(checks, policy)
@@ -206,7 +219,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         decision = policies.accept(decision, around.approval.approver)
     verdict = "no-baseline" if reference is None and decision.verdict == "pass" else decision.verdict
     return Report(gate=around.gate, verdict=verdict, exit_code=decision.exit_code, policy=policy, checks=decision.checks,
-                  comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate,
+                  comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate, latest=beside,
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden),

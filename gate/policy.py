@@ -101,9 +101,10 @@ def accept(decision: Decision, approver: str) -> Decision:
     return Decision("accepted", (*decision.checks, approved), decision.inconclusive)
 
 
-def quality_checks(comparison: Comparison, candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence[str]) -> list[Check]:
-    """All checks on the numbers of a comparison, the drop first."""
-    checks = [_drop(comparison, policy)]
+def quality_checks(comparison: Comparison, candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence[str],
+                   drops: Sequence[Check] = ()) -> list[Check]:
+    """All checks on the numbers of a comparison, the drop first; ``drops``: what stands in its place with a second reference."""
+    checks = list(drops) or [drop_check(comparison, policy)]
     checks += absolute_checks(candidate, policy, must_hit_ids, comparison.paired)
     checks += _protected(comparison, policy)
     for name, limit in policy.max_drop.items():
@@ -158,30 +159,36 @@ def _moved(metric: str, delta: float, *limits: float) -> str:
     return f"{label} {'rose' if delta > 0 else 'fell'} by {fmt_size(delta, *(abs(limit) for limit in limits))}"
 
 
-def _drop(comparison: Comparison, policy: Policy) -> Check:
+def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whose: str = "the baseline's", lead: str = "") -> Check:
+    """Whether the primary metric fell, by the rule of DESIGN §6. ``check``: its name; ``whose`` rankings it fell from; ``lead``: begins the
+    sentence where there is more than one reference."""
     name, main, delta = str(policy.primary), comparison.main, policy.tolerance
     numbers: dict[str, float | int | str | None] = {"delta": main.delta, "tolerance": delta, "n": main.n, "changed": main.changed}
     if comparison.identical:
-        return Check("drop", "pass", "All rankings are identical to the baseline's; there is nothing to test.", numbers)
+        return Check(check, "pass", f"All rankings are identical to {whose}; there is nothing to test.", numbers)
     if main.n == 0:
-        return Check("drop", "fail", "No query of this golden set can be compared with the baseline.", numbers)
+        return Check(check, "fail", "No query of this golden set can be compared with the baseline.", numbers)
     if main.ci is None:
-        return Check("drop", "inconclusive", f"Only {main.n} query can be paired; that decides nothing.", numbers)
+        return Check(check, "inconclusive", _led(lead, f"Only {main.n} query can be paired; that decides nothing."), numbers)
     lo, hi = main.ci.lo, main.ci.hi
     numbers |= {"ci_lo": lo, "ci_hi": hi, "p_value": main.p_value}
     span = f"{fmt_percent(policy.method.confidence)} interval {fmt_interval(lo, hi, -delta)}"
-    moved = f"{_moved(name, main.delta, delta)} ({span})"
+    moved = f"{lead}{_moved(name, main.delta, delta)} ({span})"
     few = f" {_too_few(main)}" if 0 < main.moved_units < _FEWEST else ""
     if main.changed == 0:
-        return Check("drop", "pass", f"No query's {metric_label(name)} changed, though some rankings did ({span}).", numbers)
+        return Check(check, "pass", _led(lead, f"No query's {metric_label(name)} changed, though some rankings did ({span})."), numbers)
     if main.delta <= -delta + _NOISE and hi < 0:
-        return Check("drop", "fail", f"{moved}, a credible drop of at least {delta:g}.", numbers)
+        return Check(check, "fail", f"{moved}, a credible drop of at least {delta:g}.", numbers)
     if lo > -delta + _NOISE:
-        return Check("drop", "pass", f"{moved}; a drop of {delta:g} is ruled out.{few}", numbers)
+        return Check(check, "pass", f"{moved}; a drop of {delta:g} is ruled out.{few}", numbers)
     need = queries_needed(main.n, main.delta, lo, hi, delta)
     numbers["queries_needed"] = need
-    return Check("drop", "inconclusive", f"{moved}; a drop of {delta:g} can be neither shown nor ruled out.{few}{_cost(need, main.n)}",
+    return Check(check, "inconclusive", f"{moved}; a drop of {delta:g} can be neither shown nor ruled out.{few}{_cost(need, main.n)}",
                  numbers)
+
+
+def _led(lead: str, sentence: str) -> str:
+    return lead + sentence[0].lower() + sentence[1:] if lead else sentence
 
 
 def _too_few(main: Paired) -> str:

@@ -18,7 +18,9 @@ from gate.runs import BadRanking, Ranking, Run, parse_ranking
 SCHEMA = 1
 MAX_PACKED = 256 * 1024**2
 MAX_BYTES = 1024**3
-PROVENANCE = ("bootstrap", "approved", "local")
+PROVENANCE = ("bootstrap", "approved", "local", "latest")
+# What the default branch may keep as its baseline.
+BASELINES = ("bootstrap", "approved")
 
 _REMAKE = "make it again from a run on the default branch (README, «Baseline»)"
 
@@ -26,7 +28,8 @@ _REMAKE = "make it again from a run on the default branch (README, «Baseline»)
 @dataclass(frozen=True)
 class Provenance:
     """Why this run is a baseline. ``approved`` names who, why and which pull request; ``bootstrap`` is the first one on main; ``local``
-    was made by hand on somebody's machine and is never published."""
+    was made by hand on somebody's machine and is never published; ``latest`` is no baseline at all: it is what main retrieved at that
+    commit, kept beside the baseline so that a change can be told apart from what came before it."""
 
     kind: str = "bootstrap"
     pull_request: int | None = None
@@ -42,6 +45,8 @@ class Provenance:
             return f"approved by {self.approver} in pull request #{self.pull_request}: {self.reason}"
         if self.kind == "local":
             return "made by hand, outside of the default branch's runs"
+        if self.kind == "latest":
+            return "what the default branch retrieved at this commit; nobody has approved it, and it is no baseline"
         return "bootstrapped by the first run on the default branch" + (f", started by {self.by}" if self.by else "")
 
 

@@ -41,8 +41,8 @@ def advice(report: Report) -> Sentence:
     if report.input_changes and any(change.needs_approval for change in report.input_changes):
         return ("Nothing for the rankings. The changed inputs take effect after the merge.",)
     if gained_credibly(report):
-        return ("Merge when ready. The baseline stays where it is, so a later change could lose this gain unnoticed. "
-                "To lock it in, ", *_how_to_approve(report), ".")
+        return ("Merge when ready. The baseline stays where it is: a later change that loses this gain at once turns red, several small "
+                "ones could lose it unnoticed. To lock it in, ", *_how_to_approve(report), ".")
     return ("Nothing; merge when ready.",)
 
 
@@ -54,7 +54,7 @@ def _how_to_approve(report: Report) -> Sentence:
 def _locally(report: Report) -> Sentence:
     """On a command line there is nothing to push and nobody to ask: what the result would mean in CI."""
     if report.verdict == "fail":
-        look = "look at the lost queries and mend the change." if report.comparison and report.comparison.lost else "mend the change."
+        look = "look at the lost queries and mend the change." if _losses(report) else "mend the change."
         if approvable(report):
             return (f"In CI this change would be red: {look} If it is meant, the pull request needs an approving review that says why, "
                     "and the label ", Name(label_of(report)), ".")
@@ -69,9 +69,19 @@ def _locally(report: Report) -> Sentence:
     return ("In CI this change would be green", "; after the merge its gain could be locked in." if gained_credibly(report) else ".")
 
 
+def _not_its_doing(report: Report) -> bool:
+    """Whether most of the fall since the baseline was on main before, and this change does not credibly make main worse."""
+    outcomes = {check.name: check.outcome for check in report.checks}
+    others = [check for check in report.checks if check.outcome == "fail" and check.name != "anchor"]
+    return report.latest is not None and outcomes.get("anchor") == "fail" and outcomes.get("drop") != "fail" and not others \
+        and report.latest.by_change >= report.latest.on_main
+
+
 def _fail(report: Report) -> Sentence:
-    look = "Look at the lost queries, mend the change and push again. " if report.comparison and report.comparison.lost \
-        else "Mend the change and push again. "
+    look = "Look at the lost queries, mend the change and push again. " if _losses(report) else "Mend the change and push again. "
+    if _not_its_doing(report):
+        look = ("Most of the fall came with earlier changes on main. Find out which (each run on the default branch has its own report), "
+                "mend it there or here, and push again. ")
     if approvable(report):
         if report.approval and report.approval.label_present:
             return (look, "If it is meant: the label ", Name(label_of(report)),
@@ -90,15 +100,19 @@ def _not_approvable(report: Report) -> Sentence:
     return tuple(listed)
 
 
+def _losses(report: Report) -> int:
+    """Queries that lost their document, since the baseline or by this change alone."""
+    return max((len(c.lost) for c in (report.comparison, report.latest and report.latest.comparison) if c), default=0)
+
+
 def _settle(report: Report) -> Sentence:
     """What would settle an inconclusive comparison, as sentences that end with a space."""
-    drop = next((check for check in report.checks if check.name == "drop"), None)
+    drop = next((check for check in report.checks if check.name in ("anchor", "drop") and check.outcome == "inconclusive"), None)
     need, n = (drop.numbers.get("queries_needed"), drop.numbers.get("n")) if drop else (None, None)
     many = f"About {plural(need, 'query')}" if isinstance(need, int) and need <= _MOST_QUERIES else f"More than {_MOST_QUERIES:,} queries"
     cost = (f"{many} like these would settle it; there are {n:,}. "
             if isinstance(need, int) and isinstance(n, int) and need > n else "")
-    ask = "Look at the changed queries: they are few enough to judge by eye. " if report.comparison and 0 < len(
-        report.comparison.lost) <= 20 else ""
+    ask = "Look at the changed queries: they are few enough to judge by eye. " if 0 < _losses(report) <= 20 else ""
     return (ask, cost)
 
 

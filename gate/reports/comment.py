@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, problems, provenance, remarks, rows, words
+from gate.reports import advice, problems, provenance, remarks, rows, since, words
 from gate.reports.headline import headline
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence
@@ -20,6 +20,7 @@ _SENTENCE_CHARS = 900
 _SHORTEST_ROW = 60
 _ALWAYS_ROWS = 3
 _OPEN_ROWS = 3
+_AGAIN = 10
 
 
 def marker_prefix(gate: str) -> str:
@@ -121,6 +122,8 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "headline": shorten(headline(report), room.chars), "advice": shorten(advice.advice(report), room.chars),
         "side": words.this_side(report), "confidence": words.confidence(report),
         "metrics": metrics[:1 + n] if room.sections else metrics[:1], "metric_count": len(metrics),
+        "since": since.since_rows(report) if room.sections else [], "again": since.again_line(report),
+        "again_ids": since.again_ids(report, _AGAIN), "again_count": len(report.latest.again) if report.latest else 0,
         "main": c.main if c else None, "compared": remarks.compared(report), "empty": remarks.empty_answers(report),
         "place": remarks.html_place(report),
         "folded": _folded(len(c.lost) - _OPEN_ROWS if lost[_OPEN_ROWS:] else 0, len(c.gained)) if c else "",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gate.comparison import Comparison, Paired
-from gate.figures import fmt_delta, fmt_interval, fmt_size, fmt_value, metric_label, plural
+from gate.figures import fmt_delta, fmt_interval, fmt_size, fmt_value, lost_again, metric_label, plural
 from gate.policy import Check
 from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, confidence, marked
+
+if TYPE_CHECKING:
+    from gate.latest import Latest
 
 _HALF = 0.5
 _CONCENTRATED = 1.2
@@ -30,7 +35,9 @@ def _headline(report: Report) -> Sentence:
         return _accepted(report, failed)
     if failed:
         return (*_failed(report, failed), ".", f" {plural(len(failed) - 1, 'more check')} failed." if len(failed) > 1 else "")
-    return _held(report, report.comparison) if report.comparison else _alone(report)
+    if report.comparison is None:
+        return _alone(report)
+    return (*_held(report, report.comparison), *_beside(report))
 
 
 def _not_judged(report: Report) -> Sentence:
@@ -54,8 +61,10 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     comparison = report.comparison
     if comparison is None:
         return _reason(report, failed[0])
-    if "drop" in names:
-        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison))
+    if report.latest and "drop" in names and "anchor" not in names:
+        return _fell_from_main(report, report.latest)
+    if "drop" in names or "anchor" in names:
+        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison), *_share(report, comparison))
     for rule in report.policy.protected:
         if f"protected {rule.tag}" in names and rule.tag in comparison.tags:
             stratum = comparison.tags[rule.tag][str(comparison.primary)]
@@ -65,6 +74,33 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     return (*_reason(report, failed[0]), "; ", *movement(report, comparison))
 
 
+def _fell_from_main(report: Report, latest: Latest) -> Sentence:
+    """A change that takes away what main had gained beyond the baseline; the baseline alone would not have seen it."""
+    lost: Sentence = (lost_again(len(latest.again)),) if latest.again else flips(latest.comparison)
+    return (*movement(report, latest.comparison), " against main as it is now, though not against the approved baseline: ", *lost)
+
+
+def _share(report: Report, comparison: Comparison) -> Sentence:
+    """How much of a fall since the baseline was on main before this change."""
+    latest, limit = report.latest, report.policy.tolerance
+    if latest is None or comparison.identical:
+        return ()
+    if latest.comparison.identical:
+        return ("; all of it was on main before, this change moves nothing",)
+    before, now = fmt_delta(latest.on_main, -limit), fmt_delta(latest.by_change, -limit)
+    return (f"; {before} of it was on main before, {now} comes from this change",)
+
+
+def _beside(report: Report) -> Sentence:
+    """What this change alone did, behind a sentence that speaks of everything since the approved baseline."""
+    latest = report.latest
+    if latest is None:
+        return ()
+    if latest.comparison.identical:
+        return (" All rankings are the same as those of main now.",)
+    return (" Against main as it is now, ", *movement(report, latest.comparison), ".")
+
+
 def _reason(report: Report, check: Check) -> Sentence:
     """The sentence of a check without its full stop; a change of the inputs is told as one, not as «name: old → new»."""
     change = next((c for c in report.input_changes if check.name == f"change {c.name}"), None)
@@ -72,7 +108,8 @@ def _reason(report: Report, check: Check) -> Sentence:
         return marked(check.sentence.rstrip("."))
     what, needs = change.name, ", which needs the same approval as a change of the baseline"
     if what.startswith("golden queries "):
-        return (f"Golden queries that the baseline knows are {what.removeprefix('golden queries ')} (", Name(change.new), ")", needs)
+        knows = "main" if change.old.endswith("main") else "the baseline"
+        return (f"Golden queries that {knows} knows are {what.removeprefix('golden queries ')} (", Name(change.new), ")", needs)
     subject: Sentence = ("The rule ", Name(what.removeprefix("policy "))) if what.startswith("policy ") else ("The ", what)
     return (*subject, " changes from ", Name(change.old), " to ", Name(change.new), needs)
 
@@ -89,6 +126,8 @@ def _accepted(report: Report, failed: list[Check]) -> Sentence:
 
 def _held(report: Report, comparison: Comparison) -> Sentence:
     main, limit = comparison.main, report.policy.tolerance
+    if report.verdict == "inconclusive" and report.latest and not _open(report, "anchor") and _open(report, "drop"):
+        return (f"The approved baseline is held, but a drop of {limit:g} from what main retrieves now can be neither shown nor ruled out.",)
     if comparison.identical:
         return (f"All rankings are the same as the baseline's, {plural(main.n, 'query')} compared.",)
     if report.verdict == "inconclusive":
@@ -101,6 +140,10 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
     if main.ci is not None and main.ci.lo > 0:
         return (*movement(report, comparison), ": ", *flips(comparison), ".")
     return (*movement(report, comparison), f", a drop of {limit:g} is ruled out: ", *flips(comparison), ".")
+
+
+def _open(report: Report, name: str) -> bool:
+    return any(check.name == name and check.outcome == "inconclusive" for check in report.checks)
 
 
 def movement(report: Report, comparison: Comparison) -> Sentence:

@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, provenance, remarks, rows, words
+from gate.reports import advice, provenance, remarks, rows, since, words
 from gate.reports.comment import latency_line, shorten
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
@@ -41,6 +41,8 @@ def _context(report: Report) -> dict[str, Any]:
         "headline": shorten(headline(report), _SENTENCE_CHARS),
         "advice": advice.advice(report), "side": words.this_side(report),
         "confidence": words.confidence(report), "primary": figures.metric_label(report.policy.primary),
+        "since": since.since_rows(report), "again": since.again_line(report), "again_ids": since.again_ids(report, _IDS),
+        "again_count": len(report.latest.again) if report.latest else 0,
         "metrics": rows.metric_rows(report), "main": c.main if c else None,
         "compared": remarks.compared(report), "empty": remarks.empty_answers(report), "problems": problems(report),
         "tags": [(row, axis.bar(row.paired)) for row in tags], "all_queries": axis.bar(c.main) if c else None, "axis": axis,

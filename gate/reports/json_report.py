@@ -26,7 +26,7 @@ def report_json(report: Report) -> dict[str, Any]:
                  for tag, table in comparison.tags.items()} if comparison else {},
         "flips": {"lost": [_flip(report, change) for change in comparison.lost] if comparison else [],
                   "gained": [_flip(report, change) for change in comparison.gained] if comparison else []},
-        "unanswerable": _unanswerable(report),
+        "latest": _latest(report), "unanswerable": _unanswerable(report),
         "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
         "latency": report.latency._asdict() | {"ratio": report.latency.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
@@ -59,6 +59,19 @@ def _paired(paired: Paired) -> dict[str, Any]:
     if paired.mcnemar is not None:
         found["mcnemar"] = {"exact": paired.mcnemar[0], "mid_p": paired.mcnemar[1]}
     return found
+
+
+def _latest(report: Report) -> dict[str, Any] | None:
+    """What this change alone did, against the latest run on main."""
+    latest = report.latest
+    if latest is None:
+        return None
+    comparison, found = latest.comparison, _paired(latest.comparison.main)
+    return {"commit": latest.info.commit if latest.info else "", "created": latest.info.created if latest.info else ""} | {
+        key: found[key] for key in ("delta", "ci", "p_value", "n", "better", "worse")} | {
+        "lost": [change.id for change in comparison.lost], "gained": [change.id for change in comparison.gained],
+        "lost_again": [change.id for change in latest.again], "on_main": latest.on_main, "by_change": latest.by_change,
+        "metrics": {name: _paired(paired) for name, paired in comparison.metrics.items()}}
 
 
 def _alone(report: Report, name: str) -> dict[str, Any]:

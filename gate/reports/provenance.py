@@ -31,6 +31,9 @@ def facts(report: Report) -> list[Fact]:
         found.append(Fact("head", short_digest(str(meta["head_sha"]))))
     if base is not None and (base.commit or base.digest):
         found.append(Fact("baseline", short_digest(base.commit or base.digest), base.url, _age(report)))
+    latest = report.latest.info if report.latest else None
+    if latest is not None and latest.commit:
+        found.append(Fact("latest run on main", short_digest(latest.commit)))
     if meta.get("golden_version"):
         found.append(Fact("golden set", str(meta["golden_version"])[:40]))
     elif meta.get("golden_digest"):
@@ -90,5 +93,9 @@ def details(report: Report) -> list[tuple[str, str]]:
             found.append(("baseline's age", "less than a day" if base.age_days < 1 else fmt_days(base.age_days)))
         if base.expires_in_days is not None:
             found.append(("baseline expires in", plural(max(int(base.expires_in_days), 0), "day")))
+    latest = report.latest.info if report.latest else None
+    if latest is not None:
+        found += [(label, text) for label, text in (("commit of the latest run on main", latest.commit), ("its digest", latest.digest),
+                                                    ("it was made", latest.created)) if text]
     method = interval_method(report)
     return [*found, ("interval", method)] if method else found

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.comparison import Comparison
     from gate.golden.model import GoldenSet
+    from gate.latest import Latest
     from gate.policy import Check, Policy
     from gate.runs import Run
     from gate.scoring.score import ScoredRun
@@ -57,8 +58,9 @@ class Latency(NamedTuple):
 class Report:
     """Verdict, reasons and everything needed to show them.
 
-    ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared. ``notes`` are short
-    sentences for the reader (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
+    ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared; ``latest``: the
+    candidate against the latest run on main, None where that is the baseline or not known. ``notes`` are short sentences for the reader
+    (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed.
     ``titles``: document id → title, where the snapshot has them.
     """
@@ -74,6 +76,7 @@ class Report:
     golden: GoldenSet | None = None
     candidate_run: Run | None = None
     baseline_run: Run | None = None
+    latest: Latest | None = None
     problems: tuple[str, ...] = ()
     cure: str = ""
     approval: Eligibility | None = None

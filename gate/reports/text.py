@@ -53,6 +53,8 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield ""
     yield from _metrics(report)
     yield ""
+    yield from _since(report)
+    yield ""
     yield from _checks(report)
     yield ""
     if report.comparison is not None:
@@ -125,6 +127,21 @@ def _metrics(report: Report) -> Iterator[str]:
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
                f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
+
+
+def _since(report: Report) -> Iterator[str]:
+    if report.latest is None:
+        return
+    from gate.reports import since
+
+    yield from table((f"{rows.metric_rows(report)[0].label} against", "before", words.this_side(report), "delta",
+                      words.confidence(report), "better", "worse", "lost", "gained"),
+                     ((f"{row.against} {clean(row.commit, 40)}".rstrip(), row.before, row.after, row.delta,
+                       row.interval or figures.NONE, str(row.better), str(row.worse), str(row.lost), str(row.gained))
+                      for row in since.since_rows(report)))
+    if line := since.again_line(report):
+        ids = since.again_ids(report, _MOST_ROWS)
+        yield f"  {line}: {clean(', '.join(ids), 400)}"
 
 
 def _checks(report: Report) -> Iterator[str]:

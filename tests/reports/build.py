@@ -18,6 +18,7 @@ from gate.runs import Ranking, Run
 
 HEAD = "8f3c2a9d41e07b65c1d2e3f4a5b6c7d8e9f00112"
 BASE = "1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e"
+MAIN = "c0ffee11223344556677889900aabbccddeeff00"
 DEPTH = 20
 
 
@@ -150,6 +151,41 @@ def identical(**more: Any) -> Report:
     return make(_lines({}), **more)
 
 
+def beside(moves: dict[int, tuple[int | None, int | None, int | None]], **more: Any) -> Report:
+    """Main has moved on from its baseline and nobody has approved that: ranks in the baseline, in main's latest run and now."""
+    lines = _lines({i: (before, after) for i, (before, _, after) in moves.items()})
+    runs: dict[str, dict[str, Ranking]] = {"old": {}, "main": {}, "new": {}}
+    for i, line in enumerate(lines):
+        last: tuple[Any, Ranking] | None = None
+        for side, rank in zip(runs, moves.get(i, (line.before,) * 3), strict=True):
+            # What did not move keeps its whole ranking.
+            last = last if last and last[0] == rank else (rank, ranking(line, rank, side))
+            runs[side][line.id] = last[1]
+    latest = Reference(Run(runs["main"]), None, BaselineInfo(digest="sha256:" + "f6" * 32, commit=MAIN, created="2026-03-12T08:00:00Z"))
+    return assess(golden_of(lines), Run(runs["new"]), Reference(Run(runs["old"]), None, BASELINE), Policy(),
+                  Circumstances("wiki-search", metadata=METADATA, titles=TITLES, **more), latest)
+
+
+def relapsing(**more: Any) -> Report:
+    """Main had gained eight queries, nobody locked them in, and this change loses them again."""
+    return beside(dict.fromkeys(range(10, 18), (None, 1, None)) | {30: (2, 2, 1)}, **more)
+
+
+def slipping(**more: Any) -> Report:
+    """Main has lost seven queries already; this change takes little more, and makes it a credible drop of the tolerance no less."""
+    return beside(dict.fromkeys(range(7), (1, None, None)) | {7: (1, 1, 2)}, **more)
+
+
+def behind(**more: Any) -> Report:
+    """Main is red, and this change has no part in it."""
+    return beside(dict.fromkeys(range(9), (1, None, None)), **more)
+
+
+def ahead(**more: Any) -> Report:
+    """Main is ahead of its baseline, and this change goes on a little."""
+    return beside(dict.fromkeys(range(12), (None, 1, 1)) | {12: (None, None, 2), 13: (3, 3, 2)}, **more)
+
+
 def cannot_decide() -> Report:
     return stopped("cannot-decide", 3, ["The artifact `retrieval-gate-baseline` of run 61 has expired (2026-02-27)."],
                    "start the workflow by hand on the default branch (Actions → Retrieval gate → Run workflow); it makes a new "
@@ -200,5 +236,6 @@ def emptied(n: int = 3, **more: Any) -> Report:
 
 
 EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,
-         "identical": identical, "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline,
+         "identical": identical, "relapsing": relapsing, "slipping": slipping, "behind": behind, "ahead": ahead,
+         "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline,
          "traceback": traceback, "local": local, "local-first": local_first, "emptied": emptied}

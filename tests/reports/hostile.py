@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.baseline.approval import Condition, Eligibility
+from gate.latest import Latest
 from gate.policy import Policy, Protected
 from gate.reports.report import BaselineInfo, InputChange, Report
 from tests.reports import build
@@ -27,6 +28,8 @@ def report(texts=HOSTILE, **more) -> Report:
                       old_labels={f"gone {t}": "0" * 12 for t in texts} | {line.id: "0" * 12 for line in lines})
     keys = ("head_sha", "run_id", "run_attempt", "run_url", "golden_version", "snapshot_digest", "policy_digest", "retriever")
     metadata = build.METADATA | {key: texts[n % len(texts)] for n, key in enumerate(keys)}
+    if made.comparison is not None:
+        made = replace(made, latest=Latest(made.comparison, BaselineInfo(*texts[11:16]), 0.0, 0.0, 1, made.comparison.lost))
     return replace(made, notes=notes, metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
 
 

@@ -10,7 +10,9 @@ from gate.reports.json_report import report_json
 from tests.reports import build, hostile
 
 KEYS = {"schema", "gate", "verdict", "exit_code", "checks", "primary", "metrics", "tags", "flips", "unanswerable", "excluded",
-        "latency", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline"}
+        "latency", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline", "latest"}
+LATEST = {"commit", "created", "delta", "ci", "p_value", "n", "better", "worse", "lost", "gained", "lost_again", "on_main", "by_change",
+          "metrics"}
 PAIRED = {"baseline", "candidate", "delta", "ci", "p_value", "q_value", "better", "worse", "n"}
 
 
@@ -24,6 +26,17 @@ def test_every_verdict_has_the_same_keys(name):
     assert value["flips"].keys() == {"lost", "gained"}
     assert value["excluded"].keys() == {"undefined", "missing", "errored", "added", "removed", "relabelled", "unpaired", "extra"}
     assert json.loads(jsonio.pretty(value)) == value
+
+
+def test_with_a_second_reference_it_says_what_this_change_alone_did():
+    report = build.slipping()
+    value = report_json(report)
+    latest, main = value["latest"], report.latest.comparison.main
+    assert latest.keys() == LATEST and latest["commit"] == build.MAIN
+    assert latest["delta"] == main.delta and latest["ci"] == [main.ci.lo, main.ci.hi] and latest["metrics"]["hit@5"].keys() >= PAIRED
+    assert latest["on_main"] + latest["by_change"] == pytest.approx(value["primary"]["delta"])
+    assert report_json(build.relapsing())["latest"]["lost_again"] == ["q010", "q011", "q012", "q013", "q014", "q015", "q016", "q017"]
+    assert report_json(build.failing())["latest"] is None
 
 
 def test_numbers_are_not_rounded():
