@@ -205,7 +205,7 @@ class Step:
                 self.around = replace(self.around, approval=None)
             report = self._assess(evaluated, found, settings.policy)
             self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and report.exit_code == 0
-                            else publisher.carry(found, report.verdict))
+                            else publisher.carry(found, report))
             return report
         provenance = grant
         if provenance is None:
@@ -247,7 +247,8 @@ class Step:
             return pipeline.assess(evaluated.golden, evaluated.run, None, policy, self.around)
         self._say(*found.notes)
         reference = pipeline.reference_of(found.record, found.info)
-        return pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around)
+        latest = pipeline.reference_of(found.latest) if found.latest else None
+        return pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around, latest)
 
     # -- the outside world ---------------------------------------------------------------------------------------------
 

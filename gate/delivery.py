@@ -116,7 +116,9 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
     context, pull = outside.context, outside.context.pull_request
     if pull is None or outside.repository is None or wish == "never":
         return CommentResult("not-asked")
-    quiet = report.verdict in ("pass", "no-baseline") and (report.comparison is None or report.comparison.identical)
+    # What somebody else has changed on main is no news for this pull request.
+    compared = report.latest.comparison if report.latest else report.comparison
+    quiet = report.verdict in ("pass", "no-baseline") and (compared is None or compared.identical)
     return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
                           context.attempt, graphql_url=context.graphql_url, create=not (wish == "on-change" and quiet))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gate.baseline.approval import WRITERS
+from gate.baseline.record import BASELINES
 
 MANIFEST_SCHEMA = 1
 STATES = ("bootstrap", "carried", "approved")
@@ -55,7 +56,7 @@ class RunFacts:
 @dataclass(frozen=True)
 class Manifest:
     """What the artifact says about itself. ``carried_from``: id of the artifact that a carried record was taken from, 0 when
-    unknown."""
+    unknown; ``latest_digest``: of the record of the storing run itself, "" where there is none beside the baseline."""
 
     schema: int
     gate: str
@@ -68,6 +69,7 @@ class Manifest:
     job: str = ""
     carried_from: int = 0
     verdict: str = ""
+    latest_digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def _content(candidate: Candidate, wanted: Wanted) -> Refusal | None:
             and record.snapshot_digest == manifest.snapshot_digest
             and record.gate == wanted.gate
             and record.repository_id in (0, wanted.repository_id)
-            and (manifest.state == "carried" or record.provenance == manifest.state)
+            and (record.provenance in BASELINES if manifest.state == "carried" else record.provenance == manifest.state)
         )
         if not agreed:
             return Refusal("unusable", "its manifest and its record contradict each other")

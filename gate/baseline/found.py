@@ -16,7 +16,8 @@ _DAY = 86_400.0
 class Found:
     """The baseline to compare with. ``data``: its bytes as stored; ``artifact_id``: what a carried copy names as its source;
     ``published_at``: the commit on the default branch whose run stored these bytes, and ``verdict`` what that run came to;
-    ``notes``: warnings for people; ``refused``: what was passed over and why."""
+    ``notes``: warnings for people; ``refused``: what was passed over and why. ``latest``: what the newest run on the default branch
+    retrieved, None where that is the baseline itself or not known."""
 
     record: Record
     data: bytes
@@ -27,6 +28,7 @@ class Found:
     published_at: str = ""
     verdict: str = ""
     refused: tuple[str, ...] = ()
+    latest: Record | None = None
 
 
 @dataclass(frozen=True)

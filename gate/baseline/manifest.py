@@ -10,14 +10,16 @@ from gate.baseline.record import MAX_PACKED, Record, unpack
 from gate.errors import InvalidInput
 from gate.github.archives import Caps, make_zip, read_zip
 
-MANIFEST_FILE, RECORD_FILE = "manifest.json", "record.json.gz"
+MANIFEST_FILE, RECORD_FILE, LATEST_FILE = "manifest.json", "record.json.gz", "latest.json.gz"
 _CAPS = Caps(file=MAX_PACKED, total=MAX_PACKED + 1024**2)
 _MAX_MANIFEST = 64 * 1024
 
 
-def pack_artifact(manifest: Manifest, record_bytes: bytes) -> bytes:
-    """The zip to upload; the record's bytes go in as they are, so a carried record stays the same to the bit."""
-    return make_zip({MANIFEST_FILE: jsonio.pretty(asdict(manifest)).encode(), RECORD_FILE: record_bytes})
+def pack_artifact(manifest: Manifest, record_bytes: bytes, latest_bytes: bytes = b"") -> bytes:
+    """The zip to upload; the record's bytes go in as they are, so a carried record stays the same to the bit. ``latest_bytes``: the
+    packed record of the storing run itself, where it is another one."""
+    files = {MANIFEST_FILE: jsonio.pretty(asdict(manifest)).encode(), RECORD_FILE: record_bytes}
+    return make_zip(files | ({LATEST_FILE: latest_bytes} if latest_bytes else {}))
 
 
 def unpack_artifact(data: bytes, name: str) -> tuple[Manifest, Record, bytes]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gate.baseline.approval import WRITERS, Eligibility, judge
 from gate.baseline.making import make_record
-from gate.baseline.record import Provenance, pack
+from gate.baseline.record import Provenance, Record, pack
 from gate.baseline.stores import Found, Missing, Store
 from gate.github.approvals import approval_facts
 from gate.github.event import Context
@@ -86,22 +86,25 @@ class Publisher:
     evaluated: Evaluated
     clock: Callable[[], float]
 
-    def carry(self, found: Found, verdict: str) -> str:
-        """The same bytes once more: their content does not change, their expiry does."""
+    def carry(self, found: Found, report: Report) -> str:
+        """The same bytes once more: their content does not change, their expiry does. Beside them goes what this run retrieved."""
         context = self.context
         self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
-                           carried_from=found.artifact_id, verdict=verdict)
+                           carried_from=found.artifact_id, verdict=report.verdict, latest=self._record(report, Provenance("latest")))
         return "carried"
 
     def overwrite(self, report: Report, provenance: Provenance, parent: str) -> str:
         """This run becomes the baseline."""
         context = self.context
-        record = make_record(self.settings, self.evaluated, report, provenance, parent=parent, repository=context.repository,
-                             repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
-                             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
-        self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job,
-                           verdict=report.verdict)
+        self.store.publish(pack(self._record(report, provenance, parent)), provenance.kind, head_sha=context.sha,
+                           run_id=context.run_id, job=context.job, verdict=report.verdict)
         return provenance.kind
+
+    def _record(self, report: Report, provenance: Provenance, parent: str = "") -> Record:
+        context = self.context
+        return make_record(self.settings, self.evaluated, report, provenance, parent=parent, repository=context.repository,
+                           repository_id=context.repository_id, commit=context.sha, run_id=str(context.run_id),
+                           created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock())))
 
 
 def approved(approval: Eligibility) -> Provenance:

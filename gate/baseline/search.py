@@ -7,6 +7,7 @@ from typing import Any
 
 from gate.baseline.choose import Candidate, Job, Manifest, Origin, RecordFacts, Refusal, RunFacts, Wanted, refusal
 from gate.baseline.found import Found, Missing, days_until
+from gate.baseline.latest import read_latest
 from gate.baseline.manifest import unpack_artifact
 from gate.baseline.record import Record
 from gate.errors import InvalidInput
@@ -43,6 +44,9 @@ class Search:
         self._refused: list[tuple[Artifact, Refusal]] = []
         self._sources: dict[int, int] = {}
         self._stopped = self._default_tip = ""
+        self._newest: Artifact | None = None
+        self._latest: Record | None = None
+        self._no_latest = ""
 
     def find(self) -> Found | Missing:
         listed = [
@@ -103,9 +107,8 @@ class Search:
             if self._note(item, refusal(candidate, self._wanted)):
                 return None
         try:
-            manifest, record, data = unpack_artifact(
-                download(self._repository, item, session=self._session), f"artifact {item.id}"
-            )
+            packed = download(self._repository, item, session=self._session)
+            manifest, record, data = unpack_artifact(packed, f"artifact {item.id}")
         except Gone:
             self._note(item, Refusal("expired", "it has expired"))
             return None
@@ -118,9 +121,26 @@ class Search:
             return None
         if run.conclusion != "success":
             candidate = replace(candidate, jobs=self._jobs(item.run_id))
-        if self._note(item, refusal(candidate, self._wanted, complete=True)):
+        refused = refusal(candidate, self._wanted, complete=True)
+        if refused is None or refused.kind == "unfinished":
+            self._remember_latest(item, packed, manifest, record)
+        if self._note(item, refused):
             return None
         return self._found(item, manifest, record, data)
+
+    def _remember_latest(self, item: Artifact, packed: bytes, manifest: Manifest, record: Record) -> None:
+        """What the newest run on the default branch retrieved. A run that ended red has no say in what the baseline is, but what it
+        retrieved is where the default branch stands: a change that is set against anything older would be blamed for it."""
+        if self._newest is not None:
+            return
+        self._newest = item
+        try:
+            self._latest = read_latest(packed, manifest, record)
+        except InvalidInput as fault:
+            self._no_latest = (
+                f"this change is compared with the baseline only, not with what the default branch retrieves at {item.head_sha[:7]}: "
+                f"{fault.problems[0]} (artifact {item.id})"
+            )
 
     def _overtaken(self, found: Found, older: list[Artifact]) -> Found | None:
         """An approved baseline that the carried one passed over: when two pushes are handled at once, the later one may carry
@@ -191,6 +211,8 @@ class Search:
             for other, refused in self._refused
             if refused.kind in ("unusable", "expired")
         ]
+        notes += [self._no_latest] if self._no_latest else []
+        itself = item is self._newest and manifest.state != "carried"  # baseline and latest run are one
         age = days_until(record.created, self._now)
         info = BaselineInfo(
             digest=record.digest,
@@ -202,7 +224,18 @@ class Search:
             expires_in_days=left,
         )
         self._sources[item.id] = manifest.carried_from
-        return Found(record, data, info, tuple(notes), manifest.state, item.id, item.head_sha, manifest.verdict, self._reasons())
+        return Found(
+            record,
+            data,
+            info,
+            tuple(notes),
+            manifest.state,
+            item.id,
+            item.head_sha,
+            manifest.verdict,
+            self._reasons(),
+            None if itself else self._latest,
+        )
 
     def _missing(self) -> Missing:
         kinds = {refused.kind for _, refused in self._refused}

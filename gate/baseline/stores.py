@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gate.baseline.choose import MANIFEST_SCHEMA, Manifest, Wanted
+from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest, Wanted
 from gate.baseline.found import Found, Missing
 from gate.baseline.manifest import pack_artifact
-from gate.baseline.record import unpack
+from gate.baseline.record import BASELINES, MAX_PACKED, Record, pack, unpack
 from gate.baseline.search import Search
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
 from gate.github.repository import Repository
@@ -37,8 +37,9 @@ class Store(Protocol):
         """The newest acceptable baseline that ``base_sha`` contains."""
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "") -> Published:
-        """Store a packed record as the baseline of the commit ``head_sha``."""
+                verdict: str = "", latest: Record | None = None) -> Published:
+        """Store a packed record as the baseline of the commit ``head_sha``. ``latest``: what that commit itself retrieves, where the
+        record is an older one."""
 
 
 class ArtifactStore:
@@ -84,19 +85,24 @@ class ArtifactStore:
         job: str = "",
         carried_from: int = 0,
         verdict: str = "",
+        latest: Record | None = None,
         days: int | None = None,
     ) -> Published:
         """See :class:`Store`. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB, by which a reader finds out whether this
         job succeeded; ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no artifact
         service."""
         record = unpack(data, "the record to publish")
-        if record.gate != self._wanted.gate or (state != "carried" and record.provenance.kind != state):
+        kind = record.provenance.kind
+        if record.gate != self._wanted.gate or state not in STATES or kind not in BASELINES or (state != "carried" and kind != state):
             raise ValueError(
-                f"a record of gate {record.gate!r} with provenance {record.provenance.kind} cannot be published as {state} "
+                f"a record of gate {record.gate!r} with provenance {kind} cannot be published as {state} "
                 f"for gate {self._wanted.gate!r}"
             )
         if self._service is None:
             raise ValueError("this store was built for reading only")
+        beside = pack(latest) if latest else b""
+        if len(data) + len(beside) > MAX_PACKED:
+            latest, beside = None, b""  # together they would be too large to be read, and the baseline is what counts
         manifest = Manifest(
             MANIFEST_SCHEMA,
             self._wanted.gate,
@@ -109,6 +115,7 @@ class ArtifactStore:
             job,
             carried_from,
             verdict,
+            latest.digest if latest else "",
         )
-        done = self._service().upload(self.name, pack_artifact(manifest, data), days=days)
+        done = self._service().upload(self.name, pack_artifact(manifest, data, beside), days=days)
         return Published(done.name, done.id, record.digest, state, f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}")

@@ -67,14 +67,21 @@ class Gate:
         self.fake.commit(self.repo, {"code": str(self.fake.clock.now)})
         return self.fake.run(self.repo, status="in_progress", jobs={"gate": None})
 
-    def publish(self, record=None, state="bootstrap", run=None, carried_from=0):
-        """What a run on main does, from push to success."""
+    def latest(self, run, text="now", **changes):
+        """The record of the run itself."""
+        return self.record(text, "latest", **{"commit": run.head_sha, **changes})
+
+    def publish(self, record=None, state="bootstrap", run=None, carried_from=0, latest=None, conclusion="success"):
+        """What a run on main does, from push to its end."""
         run = run or self.push()
         record = record or self.record(kind=state)
+        latest = latest or (self.latest(run) if state == "carried" else None)
         done = self.store(run).publish(
-            pack(record), state, head_sha=run.head_sha, run_id=run.id, job="gate", carried_from=carried_from
+            pack(record), state, head_sha=run.head_sha, run_id=run.id, job="gate", carried_from=carried_from, latest=latest
         )
-        self.fake.finish(run)
+        for job in run.jobs:
+            job.conclusion = conclusion
+        self.fake.finish(run, conclusion)
         return done
 
     def zip(self, run, record=None, **changes):

@@ -108,6 +108,9 @@ def test_the_gates_own_runs_on_the_default_branch_are_accepted(candidate):
         (manifest(snapshot_digest="sha256:x"), "unusable", "contradict"),
         (manifest(state="bootstrap"), "unusable", "contradict"),
         (record(gate="other"), "unusable", "contradict"),
+        (replace(manifest(state="carried"), record=replace(RECORD, provenance="latest")), "unusable", "contradict"),
+        (replace(manifest(state="latest"), record=replace(RECORD, provenance="latest")), "unusable", "state"),
+        (replace(manifest(state="carried"), record=replace(RECORD, provenance="local")), "unusable", "contradict"),
         (record(repository_id=2), "unusable", "contradict"),
         # whatever is not known
         (replace(GOOD, run=None), "unusable", "looked up"),

@@ -454,3 +454,81 @@ def test_publishing_again_in_a_second_attempt_replaces_the_first(fake, gate):
         replace(gate.find().info, age_days=0).digest
         == gate.record("two", created=gate.find().record.created, commit=gate.find().record.commit).digest
     )
+
+
+# -- what main retrieves now, beside its baseline ----------
+
+
+def now(found):
+    return found.latest and found.latest.rankings["q1"].docs[0]
+
+
+def test_the_run_that_carries_a_baseline_leaves_its_own_record_beside_it(fake, gate):
+    gate.publish(gate.record("approved"))
+    run = gate.push()
+    gate.publish(gate.record("approved"), "carried", run=run, latest=gate.latest(run, "newer"))
+    found = gate.find()
+    assert found.record.rankings["q1"].docs[0] == "approved" and now(found) == "newer" and not found.notes
+    assert (found.latest.commit, found.latest.provenance.kind) == (run.head_sha, "latest")
+
+
+def test_a_run_that_became_the_baseline_itself_has_no_other_record(gate):
+    gate.publish()
+    gate.publish(gate.record("b", "approved"), "approved")
+    assert gate.find().latest is None and not gate.find().notes
+
+
+@pytest.mark.parametrize("conclusion", ["failure", None])
+def test_a_run_that_ended_red_or_is_under_way_moves_what_main_retrieves_and_not_the_baseline(fake, gate, conclusion):
+    gate.publish(gate.record("approved"))
+    first = gate.push()
+    gate.publish(gate.record("approved"), "carried", run=first, latest=gate.latest(first, "green"))
+    second = gate.push()
+    if conclusion:
+        gate.publish(gate.record("other"), "carried", run=second, latest=gate.latest(second, "red"), conclusion=conclusion)
+    else:
+        gate.store(second).publish(pack(gate.record("other")), "carried", head_sha=second.head_sha, run_id=second.id, job="gate",
+                                   latest=gate.latest(second, "red"))
+    found = gate.find()
+    assert found.record.rankings["q1"].docs[0] == "approved" and found.published_at == first.head_sha and now(found) == "red"
+    # What builds on the commit before it has not seen it.
+    assert now(gate.find(first.head_sha)) == "green"
+
+
+def test_strangers_cannot_say_what_main_retrieves(fake, repo, gate):
+    gate.publish(gate.record("approved"))
+    run = gate.push()
+    gate.publish(gate.record("approved"), "carried", run=run, latest=gate.latest(run, "good"))
+    stored = fake.artifacts_named(NAME)[0].data
+    pr = fake.open_pr(repo, "ann", {"a": "1"})
+    gate.plant(fake.run(repo, pr=pr), stored)
+    gate.plant(fake.run(repo, path=".github/workflows/evil.yml"), stored)
+    assert now(gate.find()) == "good"
+
+
+def test_two_runs_at_once_leave_the_approved_baseline_and_the_later_runs_record(fake, gate):
+    gate.publish(gate.record("first"))
+    first = gate.find()
+    approving, carrying = gate.push(), gate.push()
+    gate.publish(gate.record("approved", "approved"), "approved", run=approving)
+    gate.publish(first.record, "carried", run=carrying, carried_from=first.artifact_id, latest=gate.latest(carrying, "later"))
+    found = gate.find()
+    assert found.record.rankings["q1"].docs[0] == "approved" and now(found) == "later"
+
+
+@pytest.mark.parametrize("kind", ["latest", "local"])
+@pytest.mark.parametrize("state", ["carried", "latest", "bootstrap"])
+def test_only_what_may_be_a_baseline_is_published_as_one(gate, kind, state):
+    run = gate.push()
+    with pytest.raises(ValueError, match="cannot be published"):
+        gate.store(run).publish(pack(gate.record(kind=kind)), state, head_sha=run.head_sha, run_id=run.id)
+
+
+def test_a_record_that_would_make_the_artifact_too_large_to_read_is_left_out(gate, monkeypatch):
+    gate.publish(gate.record("approved"))
+    run = gate.push()
+    latest = gate.latest(run, "newer")
+    monkeypatch.setattr("gate.baseline.stores.MAX_PACKED", len(pack(gate.record("approved"))) + len(pack(latest)) - 1)
+    gate.publish(gate.record("approved"), "carried", run=run, latest=latest)
+    found = gate.find()
+    assert found.record.rankings["q1"].docs[0] == "approved" and found.latest is None and "baseline only" in found.notes[0]
