@@ -248,7 +248,17 @@ class Step:
         self._say(*found.notes)
         reference = pipeline.reference_of(found.record, found.info)
         latest = pipeline.reference_of(found.latest) if found.latest else None
-        return pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around, latest)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around, latest)
+        return replace(report, notes=(*report.notes, *self._between(report)))
+
+    def _between(self, report: Report) -> tuple[str, ...]:
+        """What is merged while the default branch's run has not ended yet must not be laid to this change unsaid."""
+        drop = next((check for check in report.checks if check.name == "drop"), None)
+        ran = report.latest.info.commit if report.latest and report.latest.info else ""
+        if self.context.pull_request is None or not ran or ran == self._base or drop is None or drop.outcome == "pass":
+            return ()
+        return (f"The latest run on main is of {ran[:7]}, and the base of this change is {self._base[:7]}: what was merged in between is "
+                "part of what `drop` sees. Run this job again once main's run has ended.",)
 
     # -- the outside world ---------------------------------------------------------------------------------------------
 

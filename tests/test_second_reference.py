@@ -59,6 +59,16 @@ def test_a_change_that_loses_a_gain_which_nobody_locked_in_is_red_and_says_so(ah
     assert latest["commit"] == tip and latest["delta"] == pytest.approx(-0.1) and len(latest["lost_again"]) == 30
 
 
+def test_what_was_merged_before_mains_run_has_ended_is_not_laid_to_the_change_unsaid(ahead):
+    pr = ahead.pull(HARM)
+    assert not [note for note in ahead.on_pull(pr, "opened").report["notes"] if "merged in between" in note]
+    ran = ahead.repo.tip
+    ahead.fake.commit(ahead.repo, {"other.txt": "merged a minute ago"})
+    (note,) = [note for note in ahead.on_pull(pr).report["notes"] if "merged in between" in note]
+    assert ran[:7] in note and ahead.repo.tip[:7] in note
+    assert not ahead.on_pull(ahead.pull({"README.md": "x"}), "opened").report["notes"]
+
+
 def test_such_a_loss_can_be_approved_like_any_other_and_makes_the_next_baseline(ahead):
     pr = ahead.pull(HARM)
     ahead.approve(pr, why="The index that found more was too slow.")
