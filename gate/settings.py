@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from gate.errors import InvalidInput
 from gate.fields import Section
 from gate.policy import Policy
 from gate.policy_settings import read_policy, rules_of
+from gate.tier_settings import read_tiers
+from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
 
 DEFAULT_CONFIG = "retrieval-gate.yml"
@@ -63,7 +65,9 @@ class BaselineSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """One gate. Paths are absolute or relative to the working directory; ``source`` is the config file."""
+    """One gate at one tier. Paths are absolute or relative to the working directory; ``source`` is the config file.
+
+    ``policy``, ``splits`` and ``repeat`` are the tier's. ``base``: the policy without any tier; ``tiers``: all of them, by name."""
 
     source: Path
     gate: str
@@ -75,14 +79,25 @@ class Settings:
     baseline: BaselineSettings = field(default_factory=BaselineSettings)
     comment: str = "always"
     show_queries: bool = True
+    tier: str = USUAL_TIER
+    splits: tuple[str, ...] = USUAL_SPLITS[USUAL_TIER]
+    repeat: int = 1
+    base: Policy | None = None
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+
+    def at(self, name: str) -> Settings:
+        """The same gate at another tier."""
+        tier = self.tiers[name]
+        return replace(self, tier=name, policy=tier.policy, splits=tier.splits, repeat=tier.repeat)
 
 
 def policy_facts(settings: Settings) -> dict[str, Any]:
     """Everything that decides a verdict, who may overrule it, and where the baseline is looked for, as plain values: what a record
-    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh."""
-    baseline = settings.baseline
-    return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules_of(settings.policy),
-            "label": baseline.label, "depth": settings.depth}
+    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh. All tiers are in
+    it, whichever runs: a pull request must not loosen in silence what is asked at night."""
+    baseline, rules = settings.baseline, rules_of(settings.base or settings.policy)
+    return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules, "label": baseline.label,
+            "depth": settings.depth, **tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])}
 
 
 def policy_digest(settings: Settings) -> str:
@@ -140,7 +155,7 @@ def _snapshot(section: Section, paths: _Paths) -> SnapshotSettings:
     return found
 
 
-def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str]) -> Settings:
+def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
     from gate.retrievers import KINDS, NEEDS_SNAPSHOT
 
     problems: list[str] = []
@@ -157,9 +172,11 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
     baseline = BaselineSettings(store.text("label", "baseline-update"), store.text("artifact", "retrieval-gate-baseline"),
                                 store.text("workflow", ""))
     store.done()
+    depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))
+    policy = read_policy(rules)
     settings = Settings(
         source=source, gate=gate, golden=paths.take(top, "golden", top.text("golden", "", required=True)), retriever=retriever,
-        snapshot=pin, depth=top.integer("depth", 20, 1, 10_000), policy=read_policy(top.section("policy", top.mapping("policy"))),
+        snapshot=pin, depth=depth, policy=policy, base=policy, tiers=read_tiers(top, rules, policy, depth, retriever.kind),
         baseline=baseline, comment=overrides.get("comment") or top.choice("comment", COMMENTS, "always"),
         show_queries=top.boolean("show_queries", True))
     top.raw("comment")
@@ -169,12 +186,16 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         top.problem("depth", f"depth {settings.depth} is too shallow for a metric with cutoff {deepest}")
     if settings.comment not in COMMENTS:
         problems.append(f"input `comment`: {settings.comment!r} must be one of {', '.join(COMMENTS)}")
+    if tier not in TIERS:
+        problems.append(f"input `tier`: {tier[:60]!r} must be one of {', '.join(TIERS)}")
     if problems:
-        raise InvalidInput(problems, "mend the configuration; every setting is described in README, «Settings»")
-    return settings
+        # What the base policy has wrong is met again in every tier that builds on it.
+        raise InvalidInput(list(dict.fromkeys(problems)), "mend the configuration; every setting is described in README, «Settings»")
+    return settings.at(tier)
 
 
-def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None) -> Settings:
+def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None,
+                  tier: str = USUAL_TIER) -> Settings:
     """Read a config file. ``root``: the directory no path may leave. ``overrides``: values of action inputs."""
     path = Path(path)
     if not jsonio.is_file(path):
@@ -183,9 +204,9 @@ def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping
                            f"the default is {DEFAULT_CONFIG}")
     if root is not None and not inside(path, root.resolve()):
         raise InvalidInput(f"input `config`: {path} leads out of the repository")
-    return _build(load_yaml(path), path, root, overrides or {})
+    return _build(load_yaml(path), path, root, overrides or {}, tier)
 
 
-def parse_settings(data: bytes, path: str | Path, name: str) -> Settings:
+def parse_settings(data: bytes, path: str | Path, name: str, tier: str = USUAL_TIER) -> Settings:
     """The same from bytes (the base branch's version), as if they were at ``path``; ``name`` is used in errors."""
-    return _build(parse_yaml(data, name), Path(path), None, {})
+    return _build(parse_yaml(data, name), Path(path), None, {}, tier)
