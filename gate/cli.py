@@ -71,15 +71,18 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = _command(commands, "run", "run the configured retriever, and compare with a baseline")
     run.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
+    _tier(run)
     run.add_argument("--baseline", type=Path, metavar="RECORD", help="record or run file to compare with")
-    run.add_argument("--record", type=Path, metavar="FILE", help="also write this run as a record, for a later --baseline")
+    run.add_argument("--record", type=Path, metavar="FILE",
+                     help="also write this run as a record, for a later --baseline; asks the queries of all splits")
     _output(run)
 
     compare = _command(commands, "compare", "compare two runs")
     _golden(compare)
     compare.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
     compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
-    compare.add_argument("--config", type=Path, metavar="FILE", help="take the policy from this configuration")
+    compare.add_argument("--config", type=Path, metavar="FILE", help="take policy and splits from this configuration")
+    _tier(compare)
     _output(compare)
 
     evaluate = _command(commands, "evaluate", "score one run")
@@ -136,6 +139,10 @@ def _group(commands: argparse._SubParsersAction, name: str, text: str) -> argpar
 
 def _golden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--golden", type=Path, required=True, metavar="FILE", help="golden.jsonl")
+
+
+def _tier(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tier", choices=("pr", "nightly", "release"), help="tier of the configuration (default: pr)")
 
 
 def _output(parser: argparse.ArgumentParser) -> None:

@@ -18,21 +18,25 @@ def compare(options: Namespace) -> int:
     """``compare``: two runs or records, no retriever."""
     from gate import pipeline
     from gate.golden.read import read_golden
+    from gate.golden.splits import without_blind
 
     # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    policy, gate = Policy(), "default"
+    policy, gate, splits, facts = Policy(), "default", (), {}
+    if options.tier and not options.config:
+        raise InvalidInput("--tier: there is no configuration whose tier it could be", "name one with --config")
     if options.config:
         from gate.settings import load_settings
 
-        settings = load_settings(options.config)
-        policy, gate = settings.policy, settings.gate
+        settings = load_settings(options.config, tier=options.tier or "pr")
+        policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
     golden = read_golden(options.golden)
     candidate = pipeline.load_reference(options.candidate)
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
-    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate))
-    return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
+    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy,
+                             pipeline.Circumstances(gate, metadata=facts), splits)
+    return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
 def run(options: Namespace) -> int:
@@ -43,19 +47,19 @@ def run(options: Namespace) -> int:
     from gate.changes import policy_changes
     from gate.settings import load_settings, policy_facts
 
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, tier=options.tier or "pr")
     if options.record and options.record.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
         raise InvalidInput(f"--record: {options.record} would be read as a run file", "name it .json or .json.gz")
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
-    evaluated = pipeline.evaluate(settings, _progress)
-    lines = run_lines(evaluated.run.rankings)
+    evaluated = pipeline.evaluate(settings, _progress, everything=bool(options.record))
+    lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
                                     show_queries=settings.show_queries, metadata=input_metadata(settings, evaluated))
     try:
         if evaluated.failure:
             raise evaluated.failure
-        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, settings.splits)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     if options.record and report.problems:

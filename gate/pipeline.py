@@ -13,10 +13,11 @@ from gate.baseline.kind import is_record
 from gate.changes import change_checks, corpus_changes, label_changes_shown, retriever_changes
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
-from gate.figures import short_digest
+from gate.figures import plural, short_digest
 from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
+from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
@@ -49,6 +50,11 @@ class Evaluated:
     notes: tuple[str, ...] = ()
     printed: str = ""
 
+    @property
+    def shown(self) -> Mapping[str, Ranking]:
+        """The rankings that a report's run.jsonl.gz may hold."""
+        return without_blind(self.golden, self.run.rankings)
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -73,27 +79,31 @@ class Circumstances:
     show_queries: bool = True
 
 
-def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
-    """Read the golden set, verify the snapshot, ask the retriever every query. A retriever that stops early leaves ``failure``."""
+def evaluate(settings: Settings, progress: Progress | None = None, everything: bool = False) -> Evaluated:
+    """Read the golden set, verify the snapshot, ask the retriever every query of the tier's splits, or ``everything``: what becomes a
+    baseline has to serve every tier. A retriever that stops early leaves ``failure``."""
     from gate.retrievers.build import build_retriever
     from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
-    if problems := misnamed(golden, settings.policy, str(settings.source)):
+    if problems := misnamed(golden, settings.policies, str(settings.source)):
         raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
+    asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
     notes = _corpus_notes(golden, snapshot) if snapshot else []
     rankings: dict[str, Ranking] = {}
     failure = None
-    retriever = build_retriever(settings, snapshot)
+    retriever = build_retriever(settings, snapshot, golden.by_id.keys() - asked.by_id.keys())
     try:
         with retriever:
-            for query_id, ranking in retriever.retrieve(golden.queries, settings.depth):
+            for query_id, ranking in retriever.retrieve(asked.queries, settings.depth):
                 rankings[query_id] = ranking
                 if progress:
-                    progress(len(rankings), len(golden.queries))
+                    progress(len(rankings), len(asked.queries))
     except RetrieverFailed as error:
         failure = error
+    notes += [f"the run answers none of the {plural(len(ids), 'query')} of the split {split}: as a baseline it is of no use to a tier that "
+              "judges them" for split, ids in silent_splits(golden, rankings).items() if everything and not failure]
     return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
                      snapshot.titles() if snapshot else {}, failure, (*notes, *retriever.notes), _printed(retriever))
@@ -148,60 +158,84 @@ def check_depth(metrics: Sequence[Metric], record: Record) -> None:
                            "make the record again with a larger `depth`, or use smaller cutoffs")
 
 
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False) -> None:
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None) -> None:
     """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
 
     ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
-    the one and has to cover the other, so neither may make every later run impossible.
+    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted.
     """
     errored = len(scored.excluded.errored)
     # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
     if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
-        raise CannotDecide(_error_lines(scored, run, policy, side),
+        raise CannotDecide(_error_lines(scored, run, policy, side, golden),
                            "mend the retriever; the queries that worked are kept in run.jsonl.gz")
     problems = [] if stored else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")
 
 
-def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str) -> list[str]:
+def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str, golden: GoldenSet | None) -> list[str]:
     errored = scored.excluded.errored
     head = f"{side}: the retriever failed on {len(errored)} of {len(run.rankings)} queries; max_errors is {policy.max_errors}"
-    return [head, *(f"query {i!r}: {run.rankings[i].error}" for i in errored[:5])]
+    blind = {i for i in errored[:5] if golden and i in golden.by_id and golden.by_id[i].blind}
+    return [head, *(f"query {i!r}: {'it is blind, so what it printed is not shown' if i in blind else run.rankings[i].error}"
+                    for i in errored[:5])]
+
+
+def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, require_offsets: bool = True) -> ScoredRun:
+    """Scores over the judged queries. A ranking of one that is set aside is no stranger."""
+    scored = score_run(judged, run, policy.all_metrics, policy.unit, policy.overlap, require_offsets)
+    extra = tuple(i for i in scored.excluded.extra if i not in golden.by_id)
+    return scored._replace(excluded=scored.excluded._replace(extra=extra))
+
+
+def _with_errors_aside(scored: ScoredRun, golden: GoldenSet, run: Run) -> ScoredRun:
+    """A failure counts whichever query it hit: a run on the default branch asks all, and must not store half an answer."""
+    errored = tuple(i for i, ranking in run.rankings.items() if ranking.error and i in golden.by_id)
+    return scored._replace(excluded=scored.excluded._replace(errored=errored))
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
-           around: Circumstances | None = None) -> Report:
-    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report."""
+           around: Circumstances | None = None, splits: Sequence[str] = ()) -> Report:
+    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report.
+
+    ``splits``: only their queries are judged, by default all; the labels of the others are compared as well.
+    """
     around = around or Circumstances()
-    metrics = policy.all_metrics
-    deep = too_deep(metrics, reference.record) if reference and reference.record else []
-    scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
-    check_validity(scored, candidate, policy, candidate.name or "candidate")
-    must_hit = _must_hit(golden, policy)
+    judged = of_splits(golden, splits)
+    deep = too_deep(policy.all_metrics, reference.record) if reference and reference.record else []
+    scored = _scored(golden, judged, candidate, policy)
+    name = candidate.name or "candidate"
+    check_validity(scored if judged is golden else _with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
+    check_answered(judged, candidate, name)
+    aside = set_aside(golden, judged, policy)
+    rules = replace(policy, protected=tuple(rule for rule in policy.protected if rule.tag not in aside.tags))
+    must_hit = [i for i in _must_hit(golden, policy) if i not in aside.must_hit]
     base = comparison = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
-        _found_something(golden, candidate, scored)
+        _found_something(judged, candidate, scored)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
-        base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None)
-        check_validity(base, reference.run, policy, reference.run.name or "baseline", stored=reference.labels is not None)
+        base = _scored(golden, judged, reference.run, policy, require_offsets=reference.labels is None)
+        side = reference.run.name or "baseline"
+        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
+        check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
         labels = label_changes(reference.labels, golden)
-        comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
-                             runs=(reference.run, candidate), declared=[p.tag for p in policy.protected if p.rule == "credible"])
+        comparison = compare(judged, base, scored, policy.primary, method=policy.method, labels=labels,
+                             runs=(reference.run, candidate), declared=[p.tag for p in rules.protected if p.rule == "credible"])
         if 2 * len(comparison.unpaired) > len(comparison.paired) + len(comparison.unpaired):
             raise CannotDecide(f"only {len(comparison.paired)} queries have a score on both sides, {len(comparison.unpaired)} have one on "
                                "one side: the retriever failed on the others, now or in the baseline", "mend the retriever")
-        checks = [*policies.quality_checks(comparison, scored, policy, must_hit), *_depth_checks(deep, policy)]
+        checks = [*policies.quality_checks(comparison, scored, rules, must_hit), *_depth_checks(deep, policy)]
         notes += [f"the baseline holds {reference.record.depth} results for each query: its {name} is too low until the next approved "
                   "baseline" for name in deep if reference.record]
         changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
-    decision = policies.decide(checks, policy)
+    decision = policies.decide([*checks, *policies.aside_checks(aside.tags, aside.must_hit)], policy)
     if around.approval is not None and around.approval.eligible:
         decision = policies.accept(decision, around.approval.approver)
     verdict = "no-baseline" if reference is None and decision.verdict == "pass" else decision.verdict
@@ -209,7 +243,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate,
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
-                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden),
+                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
                   titles=around.titles, show_queries=around.show_queries)
 
 
@@ -240,8 +274,9 @@ def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> No
     """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
     if any(score.first_rank is not None for score in scored.queries.values()):
         return
-    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.documents)
-    given = next((doc for ranking in candidate.rankings.values() for doc in ranking.docs), "nothing")
+    shown = [query for query in golden.queries if query.id in scored.queries and not query.blind]
+    wanted = next((doc for query in shown for doc in query.documents), "a name that is not shown, since all its queries are blind")
+    given = next((doc for query in shown if query.id in candidate.rankings for doc in candidate.rankings[query.id].docs), "nothing")
     raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
                        f"like {wanted!r}, the retriever returns {given!r}",
                        "make both name documents alike; a run that finds nothing is no baseline")

@@ -85,6 +85,12 @@ class Settings:
     base: Policy | None = None
     tiers: Mapping[str, Tier] = field(default_factory=dict)
 
+    @property
+    def policies(self) -> dict[str, Policy]:
+        """Place in the configuration → the policy there: the base's, and those of tiers that have one of their own."""
+        base = self.base or self.policy
+        return {"policy": base} | {f"tiers.{name}.policy": tier.policy for name, tier in self.tiers.items() if tier.policy != base}
+
     def at(self, name: str) -> Settings:
         """The same gate at another tier."""
         tier = self.tiers[name]

@@ -87,8 +87,8 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
     found: dict[str, Any] = {"id": change.id, "tags": list(rows.tags_of(report, change.id)),
                              "baseline_rank": change.baseline_rank, "candidate_rank": change.candidate_rank,
                              "delta": change.delta}
-    if report.show_queries:
-        found["query"] = rows.query_text(report, change.id)
+    if text := rows.query_text(report, change.id):
+        found["query"] = text
     instead = rows.taker(report, change)
     return found | ({"replaced_by": instead} if instead else {})
 
@@ -97,7 +97,7 @@ def _unanswerable(report: Report) -> dict[str, Any]:
     found = rows.unanswerable_rows(report)
     return {"n": len(found),
             "queries": [{"id": row.id, "baseline_score": row.baseline, "candidate_score": row.candidate}
-                        | ({"query": row.text} if report.show_queries else {}) for row in found]}
+                        | ({"query": row.text} if row.text else {}) for row in found]}
 
 
 def _approval(report: Report) -> dict[str, Any] | None:

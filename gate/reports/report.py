@@ -59,7 +59,7 @@ class Report:
 
     ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared. ``notes`` are short
     sentences for the reader (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
-    golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed.
+    golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier, judged, set_aside.
     ``titles``: document id → title, where the snapshot has them.
     """
 
