@@ -136,7 +136,7 @@ class Step:
         tier = self.inputs.tier or tier_of(self.context.event)
         self._know(tier=tier)
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides, tier)
-        self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries)
+        self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
         asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
@@ -250,7 +250,8 @@ class Step:
         if found is not None:
             self._say(*found.notes)
             reference = pipeline.reference_of(found.record, found.info)
-        return pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, rules.splits)
+        return pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, rules.splits,
+                               evaluated.repeats)
 
     # -- the outside world ---------------------------------------------------------------------------------------------
 

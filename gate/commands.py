@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
     try:
         if evaluated.failure:
             raise evaluated.failure
-        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, settings.splits)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, settings.splits, evaluated.repeats)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     if options.record and report.problems:

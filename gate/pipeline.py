@@ -19,6 +19,7 @@ from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
+from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
@@ -37,7 +38,8 @@ Progress = Callable[[int, int], None]
 class Evaluated:
     """What one execution of the retriever produced, and under which frozen inputs.
 
-    ``failure`` is set when it stopped early; ``printed`` is what the retriever's own code wrote, made harmless for a log.
+    ``failure`` is set when it stopped early; ``printed`` is what the retriever's own code wrote, made harmless for a log. ``repeats``: the
+    runs after the first one, which is what is judged and stored; they say what the retriever changes on its own.
     """
 
     golden: GoldenSet
@@ -49,6 +51,7 @@ class Evaluated:
     failure: RetrieverFailed | None = None
     notes: tuple[str, ...] = ()
     printed: str = ""
+    repeats: tuple[Run, ...] = ()
 
     @property
     def shown(self) -> Mapping[str, Ranking]:
@@ -68,7 +71,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings."""
+    """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings.
+
+    ``proposed``: the tolerance that this change would set, where the base branch's rules are in force."""
 
     gate: str = "default"
     approval: Eligibility | None = None
@@ -77,12 +82,13 @@ class Circumstances:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True
+    proposed: float | None = None
 
 
 def evaluate(settings: Settings, progress: Progress | None = None, everything: bool = False) -> Evaluated:
     """Read the golden set, verify the snapshot, ask the retriever every query of the tier's splits, or ``everything``: what becomes a
     baseline has to serve every tier. A retriever that stops early leaves ``failure``."""
-    from gate.retrievers.build import build_retriever
+    from gate.asking import ask, ask_again
     from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
@@ -91,22 +97,21 @@ def evaluate(settings: Settings, progress: Progress | None = None, everything: b
     asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
     notes = _corpus_notes(golden, snapshot) if snapshot else []
-    rankings: dict[str, Ranking] = {}
-    failure = None
-    retriever = build_retriever(settings, snapshot, golden.by_id.keys() - asked.by_id.keys())
-    try:
-        with retriever:
-            for query_id, ranking in retriever.retrieve(asked.queries, settings.depth):
-                rankings[query_id] = ranking
-                if progress:
-                    progress(len(rankings), len(asked.queries))
-    except RetrieverFailed as error:
-        failure = error
-    notes += [f"the run answers none of the {plural(len(ids), 'query')} of the split {split}: as a baseline it is of no use to a tier that "
-              "judges them" for split, ids in silent_splits(golden, rankings).items() if everything and not failure]
-    return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
+    aside = golden.by_id.keys() - asked.by_id.keys()
+    first = ask(settings, snapshot, asked.queries, aside, progress)
+    again, failure = [], first.failure
+    if not failure and settings.repeat > 1:
+        judged = of_splits(golden, settings.splits)
+        again, failure = ask_again(settings, snapshot, judged.queries, golden.by_id.keys() - judged.by_id.keys(), progress)
+    if everything and not first.failure:
+        notes += [f"the run answers none of the {plural(len(ids), 'query')} of the split {split}: as a baseline it is of no use to a tier "
+                  "that judges them" for split, ids in silent_splits(golden, first.rankings).items()]
+    said = dict.fromkeys((*notes, *(note for answers in (first, *again) for note in answers.notes)))
+    return Evaluated(golden, Run(first.rankings, "candidate"), first.retriever,
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
-                     snapshot.titles() if snapshot else {}, failure, (*notes, *retriever.notes), _printed(retriever))
+                     snapshot.titles() if snapshot else {}, failure, tuple(said),
+                     "\n".join(answers.printed for answers in (first, *again) if answers.printed),
+                     tuple(Run(answers.rankings, f"repeat {number} of {settings.repeat}") for number, answers in enumerate(again, 2)))
 
 
 def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
@@ -120,11 +125,6 @@ def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
         lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "
                      f"{short_digest(corpus)}: see whether labels are out of date")
     return lines
-
-
-def _printed(retriever: Any) -> str:
-    captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
-    return captured.text() if captured is not None else ""
 
 
 def load_reference(path: Path) -> Reference:
@@ -196,10 +196,11 @@ def _with_errors_aside(scored: ScoredRun, golden: GoldenSet, run: Run) -> Scored
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
-           around: Circumstances | None = None, splits: Sequence[str] = ()) -> Report:
+           around: Circumstances | None = None, splits: Sequence[str] = (), repeats: Sequence[Run] = ()) -> Report:
     """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report.
 
-    ``splits``: only their queries are judged, by default all; the labels of the others are compared as well.
+    ``splits``: only their queries are judged, by default all; the labels of the others are compared as well. ``repeats``: further runs of
+    the candidate, for its noise. Raises TooNoisy when that is above the tolerance.
     """
     around = around or Circumstances()
     judged = of_splits(golden, splits)
@@ -208,6 +209,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     name = candidate.name or "candidate"
     check_validity(scored if judged is golden else _with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
     check_answered(judged, candidate, name)
+    noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
     aside = set_aside(golden, judged, policy)
     rules = replace(policy, protected=tuple(rule for rule in policy.protected if rule.tag not in aside.tags))
     must_hit = [i for i in _must_hit(golden, policy) if i not in aside.must_hit]
@@ -235,6 +237,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         changes = (*label_changes_shown(labels), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
+    if noise:
+        checks.append(noise_check(noise, policy, [change.id for change in comparison.lost] if comparison else (), around.proposed))
     decision = policies.decide([*checks, *policies.aside_checks(aside.tags, aside.must_hit)], policy)
     if around.approval is not None and around.approval.eligible:
         decision = policies.accept(decision, around.approval.approver)
@@ -244,14 +248,25 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
-                  titles=around.titles, show_queries=around.show_queries)
+                  titles=around.titles, show_queries=around.show_queries, noise=noise)
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:
     """The report of a run that came to no judgement: it has its own words, and never a number."""
     return Report(gate=around.gate, verdict=error.verdict, exit_code=error.exit_code, policy=policy, problems=error.problems,
                   cure=error.cure, approval=around.approval, input_changes=around.changes, notes=around.notes,
-                  metadata=around.metadata, show_queries=around.show_queries)
+                  metadata=around.metadata, show_queries=around.show_queries,
+                  noise=error.repeats if isinstance(error, TooNoisy) else None)
+
+
+def _noise(golden: GoldenSet, judged: GoldenSet, runs: Sequence[Run], first: ScoredRun, policy: Policy) -> Repeats:
+    """Every repeat has to be as valid as the run that it repeats."""
+    scored = [first]
+    for run in runs[1:]:
+        scored.append(_scored(golden, judged, run, policy))
+        check_validity(scored[-1], run, policy, run.name, golden=golden)
+        check_answered(judged, run, run.name)
+    return measure(judged, runs, scored, policy.primary, policy.method.confidence)
 
 
 def _depth_checks(deep: Sequence[str], policy: Policy) -> list[Check]:

@@ -71,15 +71,17 @@ class FlipRow(NamedTuple):
     instead: str = ""
     instead_title: str = ""
     gap: str = ""  # why nothing stands at the old rank
+    unstable: bool = False  # ranked differently between repeats of the candidate
 
 
 def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[FlipRow]:
     """Rows in the order given; made one by one, since a report may show a few of very many."""
+    unstable = set(report.noise.unstable) if report.noise else ()
     for change in changes:
         instead = taker(report, change)
         yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank),
                       fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead),
-                      "" if instead else gap(report, change))
+                      "" if instead else gap(report, change), change.id in unstable)
 
 
 def query_text(report: Report, query_id: str) -> str:

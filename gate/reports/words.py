@@ -6,6 +6,7 @@ import re
 
 from gate.figures import NONE, fmt_percent, plural
 from gate.reports.report import Report
+from gate.tiers import USUAL_TIER
 
 
 class Name(str):
@@ -77,7 +78,12 @@ def icon(report: Report) -> str:
 
 
 def title(report: Report) -> str:
-    """The verdict in a few words, without the gate's name."""
+    """The verdict in a few words, without the gate's name; with the tier where that is not the usual one."""
+    tier = str(report.metadata.get("tier") or USUAL_TIER)[:40]
+    return _title(report) + ("" if tier == USUAL_TIER else f" ({tier})")
+
+
+def _title(report: Report) -> str:
     if report.verdict == "pass":
         return "Passed, with a gain" if gained_credibly(report) else "Passed"
     if report.verdict == "inconclusive":

@@ -10,7 +10,7 @@ from gate.reports.json_report import report_json
 from tests.reports import build, hostile
 
 KEYS = {"schema", "gate", "verdict", "exit_code", "checks", "primary", "metrics", "tags", "flips", "unanswerable", "excluded",
-        "latency", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline"}
+        "latency", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline", "noise"}
 PAIRED = {"baseline", "candidate", "delta", "ci", "p_value", "q_value", "better", "worse", "n"}
 
 
