@@ -97,6 +97,8 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("golden", type=Path, metavar="GOLDEN", help="golden.jsonl")
     plan.add_argument("--baseline", type=Path, metavar="RUN|RECORD", help="with --candidate: two runs of a typical change")
     plan.add_argument("--candidate", type=Path, metavar="RUN|RECORD")
+    plan.add_argument("--repeats", type=Path, nargs="+", metavar="RUN|RECORD",
+                      help="two or more runs of the same code: the noise floor, and a tolerance above it")
     plan.add_argument("--snapshot", type=Path, metavar="DIR", help="also say at how many of its documents a query points")
     plan.add_argument("--metric", default="ndcg@10", help="the metric that decides (default: ndcg@10)")
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")

@@ -11,7 +11,7 @@ from gate import jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import DEFAULT_METRICS, Policy
 from gate.reports.report import Report
-from gate.runs import run_lines
+from gate.runs import Run, run_lines
 
 
 def compare(options: Namespace) -> int:
@@ -105,9 +105,10 @@ def golden_plan(options: Namespace) -> int:
     from gate import pipeline
     from gate.golden.plan import documents_of, make_plan
     from gate.golden.read import read_golden
+    from gate.repeats import measure
     from gate.reports.plan import plan_json, plan_text
     from gate.scoring.metrics import UnknownMetric, parse_metric
-    from gate.scoring.score import score_run
+    from gate.scoring.score import ScoredRun, score_run
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     problems = [] if 0 < options.tolerance <= 1 else [f"--tolerance: {options.tolerance:g} is not above 0 and at most 1"]
@@ -115,27 +116,39 @@ def golden_plan(options: Namespace) -> int:
         metric = parse_metric(options.metric)
     except UnknownMetric as fault:
         problems.append(f"--metric: {fault}")
+    if options.repeats and len(options.repeats) < 2:
+        problems.append("--repeats: noise is measured by at least two runs of the same code")
     if problems:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
     for warning in golden.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+
+    def scored(path: Path, side: str) -> tuple[Run, ScoredRun]:
+        reference = pipeline.load_reference(path)
+        if reference.record:
+            pipeline.check_depth([metric], reference.record)
+        found = score_run(golden, reference.run, [metric])
+        pipeline.check_validity(found, reference.run, Policy(max_errors=len(golden.queries)), reference.run.name or side)
+        return reference.run, found
+
     scores = []
     for side in ("baseline", "candidate"):
         if path := getattr(options, side):
-            reference = pipeline.load_reference(path)
-            if reference.record:
-                pipeline.check_depth([metric], reference.record)
-            scored = score_run(golden, reference.run, [metric])
-            pipeline.check_validity(scored, reference.run, Policy(max_errors=len(golden.queries)), reference.run.name or side)
-            scores.append({i: score.values[str(metric)] for i, score in scored.queries.items() if str(metric) in score.values})
+            queries = scored(path, side)[1].queries
+            scores.append({i: score.values[str(metric)] for i, score in queries.items() if str(metric) in score.values})
+    noise = None
+    if options.repeats:
+        runs, found = zip(*(scored(path, "repeat") for path in options.repeats), strict=True)
+        if any(str(metric) in score.values for score in found[0].queries.values()):
+            noise = measure(golden, runs, found, metric, 0.95)
     documents = None
     if options.snapshot:
         from gate.snapshot.reader import Snapshot
         from gate.snapshot.verify import verify
 
         documents = documents_of(golden, list(Snapshot(options.snapshot, verify(options.snapshot)).units()))
-    plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents), str(options.golden)
+    plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents, noise=noise), str(options.golden)
     print(jsonio.dumps(plan_json(plan, path)) if options.format == "json" else plan_text(plan, path).rstrip("\n"))
     return 0
 
