@@ -60,7 +60,8 @@ def noise_check(repeats: Repeats, policy: Policy, lost: Sequence[str] = (), prop
                                                     "tolerance": limit, "unstable": len(repeats.unstable)}
     asked = f"Asked {noise.repeats} times, the retriever"
     moves = f"{asked} moves {label} by {fmt_value(noise.spread, limit)} without any change"
-    floor = fmt_value(noise.floor, limit)
+    enough = round_up(noise.floor) if noise.floor else 0.0
+    floor = fmt_value(noise.floor, limit, enough)
     if noise.floor <= limit + FLOAT_NOISE:
         sentence = (f"{asked} gave the same scores every time." if noise.floor == 0 else
                     f"{moves}; its noise floor {floor} is not above the tolerance {limit:g}.")
@@ -69,7 +70,6 @@ def noise_check(repeats: Repeats, policy: Policy, lost: Sequence[str] = (), prop
     if proposed is not None and noise.floor <= proposed + FLOAT_NOISE:
         return Check("noise", "fail", f"{moves}; {beyond}. This change raises the tolerance to {proposed:g}, which needs the same "
                                       "approval as a change of the baseline.", numbers)
-    enough = round_up(noise.floor)
     other = f"raise `policy.tolerance` of this tier to at least {enough:g}" if enough <= 1 else "give the golden set more queries"
     raise TooNoisy(repeats, f"{moves[0].lower()}{moves[1:]}: {beyond}",
                    f"make the retriever repeatable (seeds, ties, approximate search), or {other}")

@@ -167,7 +167,7 @@ def test_repeats_give_the_noise_floor_and_a_tolerance_that_is_not_below_it(files
     assert noise["mde"] == found["overall"]["mde"] and noise["needed"] < found["overall"]["needed"] and found["runs"] == 2
     assert plan(files, *repeats) == 0
     text = capsys.readouterr().out
-    assert "The noise floor is 0.030: the tolerance 0.02 is below it, so the gate would be invalid. Suggested: 0.03 or more" in text
+    assert "The noise floor is 0.030: the tolerance 0.02 is below it, so the gate would be invalid.\nSuggested: 0.03 or more" in text
     assert "Assumed" in text and "9 queries ranked differently" in text
     assert plan(files, *repeats, "--tolerance", "0.03") == 0 and "the tolerance 0.03 is not below it" in capsys.readouterr().out
 

@@ -112,8 +112,8 @@ def _noise(plan: Plan) -> list[str]:
     shows = f"this set shows a change of {fmt_size(row.mde)} or more" if row.mde is not None else "this set shows nothing"
     return [f"Noise: {noise.repeats} repeats of one run lie up to {fmt_size(noise.spread)} apart in {label} ({means}); "
             f"{plural(len(unstable), 'query')} ranked differently.",
-            f"The noise floor is {fmt_size(noise.floor, plan.tolerance)}: the tolerance {plan.tolerance:g} {verdict}. Suggested: "
-            f"{tolerance:g} or more; {shows}, {_many(row.needed or 0)} like these resolve {tolerance:g}.", ""]
+            f"The noise floor is {fmt_size(noise.floor, plan.tolerance, tolerance)}: the tolerance {plan.tolerance:g} {verdict}.",
+            f"Suggested: {tolerance:g} or more; {shows}, {_many(row.needed or 0)} like these resolve {tolerance:g}.", ""]
 
 
 def _many(count: int) -> str:

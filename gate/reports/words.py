@@ -6,7 +6,7 @@ import re
 
 from gate.figures import NONE, fmt_percent, plural
 from gate.reports.report import Report
-from gate.tiers import USUAL_TIER
+from gate.tiers import TIERS, USUAL_TIER
 
 
 class Name(str):
@@ -79,8 +79,8 @@ def icon(report: Report) -> str:
 
 def title(report: Report) -> str:
     """The verdict in a few words, without the gate's name; with the tier where that is not the usual one."""
-    tier = str(report.metadata.get("tier") or USUAL_TIER)[:40]
-    return _title(report) + ("" if tier == USUAL_TIER else f" ({tier})")
+    tier = report.metadata.get("tier")
+    return _title(report) + (f" ({tier})" if tier in TIERS and tier != USUAL_TIER else "")
 
 
 def _title(report: Report) -> str:
