@@ -23,11 +23,12 @@ from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
+from gate.validity import check_depth as check_depth
+from gate.validity import check_validity, found_something, too_deep, with_errors_aside
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.baseline.record import Record
-    from gate.scoring.metrics import Metric
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -146,53 +147,11 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
     return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
-def too_deep(metrics: Sequence[Metric], record: Record) -> list[str]:
-    """Metrics that look deeper than a record's rankings reach: what was never fetched would count as not found."""
-    return [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
-
-
-def check_depth(metrics: Sequence[Metric], record: Record) -> None:
-    """Raise when a record is too shallow for a metric."""
-    if deep := too_deep(metrics, record):
-        raise InvalidInput(f"the record holds {record.depth} results for each query, too few for {', '.join(deep)}",
-                           "make the record again with a larger `depth`, or use smaller cutoffs")
-
-
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None) -> None:
-    """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
-
-    ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
-    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted.
-    """
-    errored = len(scored.excluded.errored)
-    # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
-    if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
-        raise CannotDecide(_error_lines(scored, run, policy, side, golden),
-                           "mend the retriever; the queries that worked are kept in run.jsonl.gz")
-    problems = [] if stored else policies.validity_problems(scored, side)
-    if problems:
-        raise InvalidInput(problems, "golden set and run must speak of the same queries")
-
-
-def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str, golden: GoldenSet | None) -> list[str]:
-    errored = scored.excluded.errored
-    head = f"{side}: the retriever failed on {len(errored)} of {len(run.rankings)} queries; max_errors is {policy.max_errors}"
-    blind = {i for i in errored[:5] if golden and i in golden.by_id and golden.by_id[i].blind}
-    return [head, *(f"query {i!r}: {'it is blind, so what it printed is not shown' if i in blind else run.rankings[i].error}"
-                    for i in errored[:5])]
-
-
 def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, require_offsets: bool = True) -> ScoredRun:
     """Scores over the judged queries. A ranking of one that is set aside is no stranger."""
     scored = score_run(judged, run, policy.all_metrics, policy.unit, policy.overlap, require_offsets)
     extra = tuple(i for i in scored.excluded.extra if i not in golden.by_id)
     return scored._replace(excluded=scored.excluded._replace(extra=extra))
-
-
-def _with_errors_aside(scored: ScoredRun, golden: GoldenSet, run: Run) -> ScoredRun:
-    """A failure counts whichever query it hit: a run on the default branch asks all, and must not store half an answer."""
-    errored = tuple(i for i, ranking in run.rankings.items() if ranking.error and i in golden.by_id)
-    return scored._replace(excluded=scored.excluded._replace(errored=errored))
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
@@ -207,7 +166,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     deep = too_deep(policy.all_metrics, reference.record) if reference and reference.record else []
     scored = _scored(golden, judged, candidate, policy)
     name = candidate.name or "candidate"
-    check_validity(scored if judged is golden else _with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
+    check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
     check_answered(judged, candidate, name)
     noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
     aside = set_aside(golden, judged, policy)
@@ -216,7 +175,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     base = comparison = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
-        _found_something(judged, candidate, scored)
+        found_something(judged, candidate, scored)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
@@ -283,18 +242,6 @@ def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputCh
         return []
     return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
             *retriever_changes(record.retriever, facts["retriever"])]
-
-
-def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> None:
-    """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
-    if any(score.first_rank is not None for score in scored.queries.values()):
-        return
-    shown = [query for query in golden.queries if query.id in scored.queries and not query.blind]
-    wanted = next((doc for query in shown for doc in query.documents), "a name that is not shown, since all its queries are blind")
-    given = next((doc for query in shown if query.id in candidate.rankings for doc in candidate.rankings[query.id].docs), "nothing")
-    raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
-                       f"like {wanted!r}, the retriever returns {given!r}",
-                       "make both name documents alike; a run that finds nothing is no baseline")
 
 
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:
