@@ -4,12 +4,14 @@ import gzip
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate import pipeline
 from gate.baseline.manifest import unpack_artifact
 from gate.cli import main
 from gate.errors import CannotDecide, InvalidInput
-from gate.golden.splits import of_splits
+from gate.golden.splits import of_splits, silent_splits
 from gate.policy import Policy, Protected
 from gate.reports.annotations import annotations
 from gate.reports.comment import render_comment
@@ -76,6 +78,16 @@ def test_a_split_that_a_side_never_answered_is_no_judgement_and_its_queries_are_
         with pytest.raises(InvalidInput, match="main.jsonl: holds no ranking of any of the 10 queries of the split blind: b0, b1"):
             pipeline.assess(golden, candidate, pipeline.Reference(reference), Policy(), splits=("dev", "blind"))
         assert pipeline.assess(golden, candidate, pipeline.Reference(reference), Policy(), splits=("dev",)).verdict == "pass"
+
+
+@given(st.dictionaries(st.integers(0, 9), st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1))
+def test_a_split_is_silent_when_it_is_expected_to_answer_and_no_query_of_it_does(world):
+    golden = golden_set({f"q{i}": ["d"] for i in world}, split={f"q{i}": "blind" for i, (blind, _, _) in world.items() if blind})
+    answered = {f"q{i}" for i, (_, answers, _) in world.items() if answers}
+    known = {f"q{i}" for i, (_, _, knows) in world.items() if knows}
+    for expected in (None, known):
+        ids = {s: [q.id for q in golden.queries if q.split == s and (expected is None or q.id in expected)] for s in ("dev", "blind")}
+        assert silent_splits(golden, answered, expected) == {s: found for s, found in ids.items() if found and not answered & {*found}}
 
 
 def test_blind_queries_that_are_new_are_not_expected_of_an_old_baseline():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gate.errors import CannotDecide, InvalidInput
 from gate.figures import plural
-from gate.golden.model import GoldenSet
+from gate.golden.model import SPLITS, GoldenSet
 from gate.policy import Policy
 from gate.runs import Ranking, Run
 
@@ -30,11 +30,14 @@ def of_splits(golden: GoldenSet, splits: Collection[str]) -> GoldenSet:
 def silent_splits(judged: GoldenSet, rankings: Collection[str], known: Collection[str] | None = None) -> dict[str, list[str]]:
     """Split → ids of its queries, for splits of which not a single query has a ranking: they were never asked. ``rankings``: ids that
     have one; ``known``: only queries in it are expected, None: all."""
-    expected: dict[str, list[str]] = {}
-    for query in judged.queries:
-        if known is None or query.id in known:
-            expected.setdefault(query.split, []).append(query.id)
-    return {split: ids for split, ids in expected.items() if not any(i in rankings for i in ids)}
+    silent = {query.split for query in judged.queries}
+    for query in judged.queries:  # as a rule the first few answer for all splits
+        if query.split in silent and query.id in rankings and (known is None or query.id in known):
+            silent.discard(query.split)
+        if not silent:
+            return {}
+    found = {split: [q.id for q in judged.queries if q.split == split and (known is None or q.id in known)] for split in sorted(silent)}
+    return {split: ids for split, ids in found.items() if ids}
 
 
 def check_answered(judged: GoldenSet, run: Run, side: str, known: Collection[str] | None = None, record: bool = False) -> None:
@@ -49,9 +52,10 @@ def check_answered(judged: GoldenSet, run: Run, side: str, known: Collection[str
         raise InvalidInput(lines, "make the run again with all queries that this tier judges (README, «Tiers and splits»)")
 
 
-def without_blind(golden: GoldenSet, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
+def without_blind(golden: GoldenSet, rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:
     """What may be shown of a run: what blind queries find is for records only, since whoever sees it tunes on it."""
-    return {i: ranking for i, ranking in rankings.items() if not (i in golden.by_id and golden.by_id[i].blind)}
+    blind = {query.id for query in golden.queries if query.blind}
+    return {i: ranking for i, ranking in rankings.items() if i not in blind} if blind else rankings
 
 
 class Aside(NamedTuple):
@@ -74,8 +78,8 @@ def set_aside(golden: GoldenSet, judged: GoldenSet, policy: Policy) -> Aside:
 
 def split_facts(golden: GoldenSet, judged: GoldenSet) -> dict[str, Any]:
     """How many queries of which split were judged and set aside, for the report; nothing where there is only dev."""
+    if judged is golden and all(query.split == SPLITS[0] for query in golden.queries):
+        return {}
     counts = [dict(sorted(Counter(q.split for q in golden.queries if (q.id in judged.by_id) == inside).items(), reverse=True))
               for inside in (True, False)]
-    if len({*counts[0], *counts[1]} | {"dev"}) == 1:
-        return {}
     return {"judged": counts[0]} | ({"set_aside": counts[1]} if counts[1] else {})
