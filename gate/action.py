@@ -33,7 +33,7 @@ from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
 from gate.github.artifact_upload import ArtifactService
-from gate.github.event import Context, Mode, choose_mode, read_context
+from gate.github.event import Context, Mode, choose_mode, read_context, tier_of
 from gate.github.repository import Repository
 from gate.github.transport import Transport
 from gate.inputs import Inputs, drop_secrets, read_inputs
@@ -126,18 +126,21 @@ class Step:
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
-        return deliver(report, outside, run=run_lines(evaluated.run.rankings) if evaluated else None, golden=self._golden_path(),
+        return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=self._golden_path(),
                        comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated)
 
     def _failed(self, error: GateError) -> Report:
         return pipeline.failure_report(error, self.settings.policy if self.settings else Policy(), self.around)
 
     def _judge(self, mode: Mode) -> Report:
-        settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides)
-        self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries)
+        tier = self.inputs.tier or tier_of(self.context.event)
+        self._know(tier=tier)
+        settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides, tier)
+        self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
-        evaluated = self.evaluated = pipeline.evaluate(settings, _progress())
+        asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
+        evaluated = self.evaluated = pipeline.evaluate(asked, _progress(), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
         judge_event = {Mode.PULL_REQUEST: self._pull_request, Mode.PUBLISH: self._default_branch}.get(mode, self._compare_only)
@@ -154,7 +157,7 @@ class Step:
         """Against the stored baseline, by the rules in force."""
         rules = self.rules or settings
         found = self._store(rules).find(self._base, self.context.run_id)
-        return self._assess(evaluated, found, rules.policy) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
+        return self._assess(evaluated, found, rules) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
 
     def _adopt(self, missing: Missing, settings: Settings, evaluated: Evaluated) -> Report:
         """No baseline: fine only where there never was one and this change brings the gate."""
@@ -163,7 +166,7 @@ class Step:
         self._say("The base branch has no configuration of this gate yet: nothing was compared. After the merge the first run on the "
                   "default branch makes the baseline.")
         self.around = replace(self.around, changes=())
-        return self._assess(evaluated, None, settings.policy)
+        return self._assess(evaluated, None, settings)
 
     def _compare_only(self, settings: Settings, evaluated: Evaluated) -> Report:
         """Merge queue and other branches: the same question, and nothing is written."""
@@ -203,7 +206,7 @@ class Step:
             if why_not:
                 self._say(why_not)
                 self.around = replace(self.around, approval=None)
-            report = self._assess(evaluated, found, settings.policy)
+            report = self._assess(evaluated, found, settings)
             self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and report.exit_code == 0
                             else publisher.carry(found, report))
             return report
@@ -214,7 +217,7 @@ class Step:
             if found.kind != "never" and not by:
                 raise found.error()
             provenance = Provenance(by=by)
-        report = self._assess(evaluated, None, settings.policy)
+        report = self._assess(evaluated, None, settings)
         if report.verdict == "no-baseline":
             self.updated = publisher.overwrite(report, provenance, "")
             report = replace(report, notes=(*report.notes, *first_words(found, provenance)))
@@ -227,7 +230,7 @@ class Step:
         state = "none on the base branch"
         if data is not None:
             try:
-                rules = parse_settings(data, settings.source, f"{self.inputs.config}@{base[:12]}")
+                rules = parse_settings(data, settings.source, f"{self.inputs.config}@{base[:12]}", settings.tier)
             except InvalidInput as error:
                 self.unreadable, state = True, f"unreadable on the base branch ({error.problems[0]})"
             else:
@@ -240,15 +243,17 @@ class Step:
         self.around = replace(self.around, changes=(InputChange("configuration", state, self.inputs.config, needs_approval=True),))
         return settings
 
-    def _assess(self, evaluated: Evaluated, found: Found | None, policy: Policy) -> Report:
+    def _assess(self, evaluated: Evaluated, found: Found | None, rules: Settings) -> Report:
         if evaluated.failure:
             raise evaluated.failure
         if found is None:
-            return pipeline.assess(evaluated.golden, evaluated.run, None, policy, self.around)
+            return pipeline.assess(evaluated.golden, evaluated.run, None, rules.policy, self.around, splits=rules.splits,
+                                   repeats=evaluated.repeats)
         self._say(*found.notes)
         reference = pipeline.reference_of(found.record, found.info)
         latest = pipeline.reference_of(found.latest) if found.latest else None
-        report = pipeline.assess(evaluated.golden, evaluated.run, reference, policy, self.around, latest)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, splits=rules.splits,
+                                 repeats=evaluated.repeats, latest=latest)
         return replace(report, notes=(*report.notes, *self._between(report)))
 
     def _between(self, report: Report) -> tuple[str, ...]:

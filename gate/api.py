@@ -77,7 +77,8 @@ def compare(baseline: Evaluation | Stored, candidate: Evaluation | Stored, *, go
     """Judge a candidate against a baseline, as the gate would: both are scored under the same labels and the policy's metrics.
 
     Each side is an Evaluation, or what :func:`evaluate` takes as a stored run. ``golden``: by default the candidate's, else the baseline's.
-    ``policy``: a Policy, or the path of a configuration whose policy counts; by default the gate's defaults with the evaluations' ``unit``.
+    ``policy``: a Policy, or the path of a configuration, whose tier pr says by which policy and which splits is judged; by default the
+    gate's defaults with the evaluations' ``unit``, over all splits.
 
     Raises :class:`InvalidInput` for inputs that do not belong together, :class:`CannotDecide` when a side failed on more queries than the
     policy allows (none, by default).
@@ -86,10 +87,10 @@ def compare(baseline: Evaluation | Stored, candidate: Evaluation | Stored, *, go
     if golden is None and not given:
         raise InvalidInput("there is no golden set to compare two runs with", "pass `golden`, or what evaluate() returns")
     labels = given[0].golden if golden is None else _golden_set(golden)
-    rules, gate = _rules(policy, given)
+    rules, gate, splits = _rules(policy, given)
     old, new = _reference(baseline, "baseline", labels, rules), _reference(candidate, "candidate", labels, rules)
     around = pipeline.Circumstances(gate, notes=_notes(baseline, candidate))
-    return Outcome(pipeline.assess(labels, new.run, old, rules, around))
+    return Outcome(pipeline.assess(labels, new.run, old, rules, around, splits=splits))
 
 
 def _golden_set(golden: Golden) -> GoldenSet:
@@ -121,21 +122,21 @@ def _stored(run: Any, name: str) -> pipeline.Reference:
                        "ids; a function (query, n) goes through evaluate()")
 
 
-def _rules(policy: Policy | str | os.PathLike[str] | None, given: Iterable[Evaluation]) -> tuple[Policy, str]:
-    """The policy, and the id of the gate it belongs to."""
+def _rules(policy: Policy | str | os.PathLike[str] | None, given: Iterable[Evaluation]) -> tuple[Policy, str, tuple[str, ...]]:
+    """The policy, the id of the gate it belongs to, and the splits that it judges, none for all."""
     if isinstance(policy, Policy):
-        return policy, "default"
+        return policy, "default", ()
     if isinstance(policy, (str, os.PathLike)):
         from gate.settings import load_settings
 
         settings = load_settings(Path(policy))
-        return settings.policy, settings.gate
+        return settings.policy, settings.gate, settings.splits
     if policy is not None:
         raise InvalidInput(f"`policy` must be a Policy or the path of a configuration, not {type(policy).__name__}")
     units = sorted({evaluation.unit for evaluation in given})
     if len(units) > 1:
         raise InvalidInput(f"one side was evaluated with the unit {units[0]}, the other with {units[1]}", "use one `unit` for both")
-    return (Policy(unit=units[0]) if units else Policy()), "default"
+    return (Policy(unit=units[0]) if units else Policy()), "default", ()
 
 
 def _reference(side: Evaluation | Stored, name: str, golden: GoldenSet, policy: Policy) -> pipeline.Reference:

@@ -9,6 +9,7 @@ from gate.comparison import LabelChanges
 from gate.figures import setting, short_digest
 from gate.policy import Check
 from gate.reports.report import InputChange
+from gate.tiers import in_force
 
 
 def change_checks(changes: Iterable[InputChange]) -> list[Check]:
@@ -48,8 +49,8 @@ def corpus_changes(old_corpus: str, new_corpus: str, old_snapshot: str, new_snap
 
 def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
     """A row for each rule that differs; they take effect after the merge and need an approval."""
-    return [InputChange(f"policy {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=True)
-            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    return [InputChange(f"policy {key}", setting(in_force(old, key)), setting(in_force(new, key)), needs_approval=True)
+            for key in sorted(old.keys() | new.keys()) if in_force(old, key) != in_force(new, key)]
 
 
 def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:

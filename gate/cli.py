@@ -71,9 +71,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = _command(commands, "run", "run the configured retriever, and compare with a baseline")
     run.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
+    _tier(run)
     run.add_argument("--baseline", type=Path, metavar="RECORD", help="record or run file to compare with")
     _latest(run)
-    run.add_argument("--record", type=Path, metavar="FILE", help="also write this run as a record, for a later --baseline")
+    run.add_argument("--record", type=Path, metavar="FILE",
+                     help="also write this run as a record, for a later --baseline; asks the queries of all splits")
     _output(run)
 
     compare = _command(commands, "compare", "compare two runs")
@@ -81,7 +83,8 @@ def build_parser() -> argparse.ArgumentParser:
     compare.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
     compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
     _latest(compare)
-    compare.add_argument("--config", type=Path, metavar="FILE", help="take the policy from this configuration")
+    compare.add_argument("--config", type=Path, metavar="FILE", help="take policy and splits from this configuration")
+    _tier(compare)
     _output(compare)
 
     evaluate = _command(commands, "evaluate", "score one run")
@@ -96,6 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("golden", type=Path, metavar="GOLDEN", help="golden.jsonl")
     plan.add_argument("--baseline", type=Path, metavar="RUN|RECORD", help="with --candidate: two runs of a typical change")
     plan.add_argument("--candidate", type=Path, metavar="RUN|RECORD")
+    plan.add_argument("--repeats", type=Path, nargs="+", metavar="RUN|RECORD",
+                      help="two or more runs of the same code: the noise floor, and a tolerance above it")
     plan.add_argument("--snapshot", type=Path, metavar="DIR", help="also say at how many of its documents a query points")
     plan.add_argument("--metric", default="ndcg@10", help="the metric that decides (default: ndcg@10)")
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
@@ -142,6 +147,10 @@ def _golden(parser: argparse.ArgumentParser) -> None:
 
 def _latest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latest", type=Path, metavar="RUN|RECORD", help="what main retrieves now: a second reference beside the baseline")
+
+
+def _tier(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tier", choices=("pr", "nightly", "release"), help="tier of the configuration (default: pr)")
 
 
 def _output(parser: argparse.ArgumentParser) -> None:

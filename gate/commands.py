@@ -11,29 +11,33 @@ from gate import jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import DEFAULT_METRICS, Policy
 from gate.reports.report import Report
-from gate.runs import run_lines
+from gate.runs import Run, run_lines
 
 
 def compare(options: Namespace) -> int:
     """``compare``: two runs or records, no retriever."""
     from gate import pipeline
     from gate.golden.read import read_golden
+    from gate.golden.splits import without_blind
 
     # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    policy, gate = Policy(), "default"
+    policy, gate, splits, facts = Policy(), "default", (), {}
+    if options.tier and not options.config:
+        raise InvalidInput("--tier: there is no configuration whose tier it could be", "name one with --config")
     if options.config:
         from gate.settings import load_settings
 
-        settings = load_settings(options.config)
-        policy, gate = settings.policy, settings.gate
+        settings = load_settings(options.config, tier=options.tier or "pr")
+        policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
     golden = read_golden(options.golden)
     candidate = pipeline.load_reference(options.candidate)
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = pipeline.load_reference(options.latest) if options.latest else None
-    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate), latest)
-    return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
+    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy,
+                             pipeline.Circumstances(gate, metadata=facts), splits=splits, latest=latest)
+    return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
 def run(options: Namespace) -> int:
@@ -44,22 +48,23 @@ def run(options: Namespace) -> int:
     from gate.changes import policy_changes
     from gate.settings import load_settings, policy_facts
 
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, tier=options.tier or "pr")
     if options.record and options.record.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
         raise InvalidInput(f"--record: {options.record} would be read as a run file", "name it .json or .json.gz")
     if options.latest and not options.baseline:
         raise InvalidInput("--latest: is a second reference beside the approved baseline", "name the baseline with --baseline as well")
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
     latest = pipeline.load_reference(options.latest) if options.latest else None
-    evaluated = pipeline.evaluate(settings, _progress)
-    lines = run_lines(evaluated.run.rankings)
+    evaluated = pipeline.evaluate(settings, _progress, everything=bool(options.record))
+    lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
                                     show_queries=settings.show_queries, metadata=input_metadata(settings, evaluated))
     try:
         if evaluated.failure:
             raise evaluated.failure
-        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, latest)
+        report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, splits=settings.splits,
+                                 repeats=evaluated.repeats, latest=latest)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     if options.record and report.problems:
@@ -106,9 +111,10 @@ def golden_plan(options: Namespace) -> int:
     from gate import pipeline
     from gate.golden.plan import documents_of, make_plan
     from gate.golden.read import read_golden
+    from gate.repeats import measure
     from gate.reports.plan import plan_json, plan_text
     from gate.scoring.metrics import UnknownMetric, parse_metric
-    from gate.scoring.score import score_run
+    from gate.scoring.score import ScoredRun, score_run
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     problems = [] if 0 < options.tolerance <= 1 else [f"--tolerance: {options.tolerance:g} is not above 0 and at most 1"]
@@ -116,27 +122,39 @@ def golden_plan(options: Namespace) -> int:
         metric = parse_metric(options.metric)
     except UnknownMetric as fault:
         problems.append(f"--metric: {fault}")
+    if options.repeats and len(options.repeats) < 2:
+        problems.append("--repeats: noise is measured by at least two runs of the same code")
     if problems:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
     for warning in golden.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+
+    def scored(path: Path, side: str) -> tuple[Run, ScoredRun]:
+        reference = pipeline.load_reference(path)
+        if reference.record:
+            pipeline.check_depth([metric], reference.record)
+        found = score_run(golden, reference.run, [metric])
+        pipeline.check_validity(found, reference.run, Policy(max_errors=len(golden.queries)), reference.run.name or side)
+        return reference.run, found
+
     scores = []
     for side in ("baseline", "candidate"):
         if path := getattr(options, side):
-            reference = pipeline.load_reference(path)
-            if reference.record:
-                pipeline.check_depth([metric], reference.record)
-            scored = score_run(golden, reference.run, [metric])
-            pipeline.check_validity(scored, reference.run, Policy(max_errors=len(golden.queries)), reference.run.name or side)
-            scores.append({i: score.values[str(metric)] for i, score in scored.queries.items() if str(metric) in score.values})
+            queries = scored(path, side)[1].queries
+            scores.append({i: score.values[str(metric)] for i, score in queries.items() if str(metric) in score.values})
+    noise = None
+    if options.repeats:
+        runs, found = zip(*(scored(path, "repeat") for path in options.repeats), strict=True)
+        if any(str(metric) in score.values for score in found[0].queries.values()):
+            noise = measure(golden, runs, found, metric, 0.95)
     documents = None
     if options.snapshot:
         from gate.snapshot.reader import Snapshot
         from gate.snapshot.verify import verify
 
         documents = documents_of(golden, list(Snapshot(options.snapshot, verify(options.snapshot)).units()))
-    plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents), str(options.golden)
+    plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents, noise=noise), str(options.golden)
     print(jsonio.dumps(plan_json(plan, path)) if options.format == "json" else plan_text(plan, path).rstrip("\n"))
     return 0
 

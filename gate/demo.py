@@ -39,14 +39,16 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         settings = load_settings(work / "retrieval-gate.yml")
         _say("main: asking every golden query …")
         before = _evaluated(settings)
-        record = make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy),
+        record = make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy,
+                                                                       splits=settings.splits),
                              Provenance("local"))
         _say(f"pull request «{change}»: the same queries, the same snapshot, the changed retriever …\n")
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)
     around = pipeline.Circumstances(settings.gate, titles=after.titles, metadata=input_metadata(settings, after))
-    report = pipeline.assess(after.golden, after.run, pipeline.reference_of(record), settings.policy, around)
-    write_reports(report, out, run_lines(after.run.rankings))
+    report = pipeline.assess(after.golden, after.run, pipeline.reference_of(record), settings.policy, around,
+                             splits=settings.splits)
+    write_reports(report, out, run_lines(after.shown))
     print(render_text(report, color=sys.stdout.isatty()))
     print((out / "comment.md").read_text(encoding="utf-8"))
     print(f"HTML report: {out / 'report.html'}")
@@ -56,7 +58,7 @@ def run_demo(out: Path, change: str = "tempting") -> int:
 
 
 def _evaluated(settings: Settings) -> pipeline.Evaluated:
-    evaluated = pipeline.evaluate(settings)
+    evaluated = pipeline.evaluate(settings, everything=True)
     if evaluated.failure:
         raise evaluated.failure
     return evaluated

@@ -11,22 +11,31 @@ from gate.yamlio import Document
 
 
 class Section:
-    """A mapping at a dotted path. Each getter marks its key as known; ``done`` reports the others."""
+    """A mapping at a dotted path. Each getter marks its key as known; ``done`` reports the others.
 
-    def __init__(self, document: Document, path: str, value: dict[str, Any], problems: list[str]) -> None:
-        self._document, self._path, self._value, self._problems = document, path, value, problems
+    ``beneath``: another section, whose keys count where this one does not have them, and keep their place in messages."""
+
+    def __init__(self, document: Document, path: str, value: dict[str, Any], problems: list[str], beneath: Section | None = None) -> None:
+        self._document, self._path, self._problems, self._own, self._beneath = document, path, problems, value, beneath
+        self._value = value if beneath is None else {**beneath._value, **value}
         self._known: set[str] = set()
 
     def problem(self, key: str, message: str) -> None:
         """Remember a fault of ``key`` (dotted, below this section)."""
-        self._problems.append(self._document.at(f"{self._path}.{key}".strip("."), message))
+        self._problems.append(self._document.at(self._at(key), message))
+
+    def _at(self, key: str) -> str:
+        first = key.partition(".")[0]
+        if self._beneath is not None and first not in self._own and first in self._beneath._value:
+            return self._beneath._at(key)
+        return f"{self._path}.{key}".strip(".")
 
     def raw(self, key: str) -> Any:
         self._known.add(key)
         return self._value.get(key)
 
-    def section(self, key: str, value: dict[str, Any]) -> Section:
-        return Section(self._document, f"{self._path}.{key}".strip("."), value, self._problems)
+    def section(self, key: str, value: dict[str, Any], beneath: Section | None = None) -> Section:
+        return Section(self._document, self._at(key), value, self._problems, beneath)
 
     def mapping(self, key: str, required: bool = False) -> dict[str, Any]:
         value = self.raw(key)

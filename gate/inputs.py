@@ -18,6 +18,7 @@ class Inputs:
     token: str = field(default="", repr=False)
     comment: str = ""
     report_dir: str = DEFAULT_REPORT_DIR
+    tier: str = ""
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -32,7 +33,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         key = f"INPUT_{name.upper()}"
         return (environ.get(key) or environ.get(key.replace("-", "_")) or "").strip() or default
 
-    return Inputs(get("config", DEFAULT_CONFIG), get("token"), get("comment"), get("report-dir", DEFAULT_REPORT_DIR))
+    return Inputs(get("config", DEFAULT_CONFIG), get("token"), get("comment"), get("report-dir", DEFAULT_REPORT_DIR),
+                  get("tier"))
 
 
 def drop_secrets(environ: MutableMapping[str, str]) -> None:

@@ -13,19 +13,22 @@ from gate.baseline.kind import is_record
 from gate.changes import change_checks, corpus_changes, label_changes_shown, retriever_changes
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
-from gate.figures import short_digest
+from gate.figures import plural, short_digest
 from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
+from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
+from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.score import ScoredRun, score_run
+from gate.validity import check_depth as check_depth
+from gate.validity import check_validity, found_something, too_deep, with_errors_aside
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.baseline.record import Record
-    from gate.scoring.metrics import Metric
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -36,7 +39,8 @@ Progress = Callable[[int, int], None]
 class Evaluated:
     """What one execution of the retriever produced, and under which frozen inputs.
 
-    ``failure`` is set when it stopped early; ``printed`` is what the retriever's own code wrote, made harmless for a log.
+    ``failure`` is set when it stopped early; ``printed`` is what the retriever's own code wrote, made harmless for a log. ``repeats``: the
+    runs after the first one, which is what is judged and stored; they say what the retriever changes on its own.
     """
 
     golden: GoldenSet
@@ -48,6 +52,12 @@ class Evaluated:
     failure: RetrieverFailed | None = None
     notes: tuple[str, ...] = ()
     printed: str = ""
+    repeats: tuple[Run, ...] = ()
+
+    @property
+    def shown(self) -> Mapping[str, Ranking]:
+        """The rankings that a report's run.jsonl.gz may hold."""
+        return without_blind(self.golden, self.run.rankings)
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings."""
+    """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings.
+
+    ``proposed``: the tolerance that this change would set, where the base branch's rules are in force."""
 
     gate: str = "default"
     approval: Eligibility | None = None
@@ -71,32 +83,36 @@ class Circumstances:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True
+    proposed: float | None = None
 
 
-def evaluate(settings: Settings, progress: Progress | None = None) -> Evaluated:
-    """Read the golden set, verify the snapshot, ask the retriever every query. A retriever that stops early leaves ``failure``."""
-    from gate.retrievers.build import build_retriever
+def evaluate(settings: Settings, progress: Progress | None = None, everything: bool = False) -> Evaluated:
+    """Read the golden set, verify the snapshot, ask the retriever every query of the tier's splits, or ``everything``: what becomes a
+    baseline has to serve every tier. A retriever that stops early leaves ``failure``."""
+    from gate.asking import ask, ask_again
     from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
-    if problems := misnamed(golden, settings.policy, str(settings.source)):
+    if problems := misnamed(golden, settings.policies, str(settings.source)):
         raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
+    asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
     notes = _corpus_notes(golden, snapshot) if snapshot else []
-    rankings: dict[str, Ranking] = {}
-    failure = None
-    retriever = build_retriever(settings, snapshot)
-    try:
-        with retriever:
-            for query_id, ranking in retriever.retrieve(golden.queries, settings.depth):
-                rankings[query_id] = ranking
-                if progress:
-                    progress(len(rankings), len(golden.queries))
-    except RetrieverFailed as error:
-        failure = error
-    return Evaluated(golden, Run(rankings, "candidate"), dict(retriever.describe()),
+    aside = golden.by_id.keys() - asked.by_id.keys()
+    first = ask(settings, snapshot, asked.queries, aside, progress)
+    again, failure = [], first.failure
+    if not failure and settings.repeat > 1:
+        judged = of_splits(golden, settings.splits)
+        again, failure = ask_again(settings, snapshot, judged.queries, golden.by_id.keys() - judged.by_id.keys(), progress)
+    if everything and not first.failure:
+        notes += [f"the run answers none of the {plural(len(ids), 'query')} of the split {split}: as a baseline it is of no use to a tier "
+                  "that judges them" for split, ids in silent_splits(golden, first.rankings).items()]
+    said = dict.fromkeys((*notes, *(note for answers in (first, *again) for note in answers.notes)))
+    return Evaluated(golden, Run(first.rankings, "candidate"), first.retriever,
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
-                     snapshot.titles() if snapshot else {}, failure, (*notes, *retriever.notes), _printed(retriever))
+                     snapshot.titles() if snapshot else {}, failure, tuple(said),
+                     "\n".join(answers.printed for answers in (first, *again) if answers.printed),
+                     tuple(Run(answers.rankings, f"repeat {number} of {settings.repeat}") for number, answers in enumerate(again, 2)))
 
 
 def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
@@ -110,11 +126,6 @@ def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
         lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "
                      f"{short_digest(corpus)}: see whether labels are out of date")
     return lines
-
-
-def _printed(retriever: Any) -> str:
-    captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
-    return captured.text() if captured is not None else ""
 
 
 def load_reference(path: Path) -> Reference:
@@ -136,66 +147,51 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
     return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
-def too_deep(metrics: Sequence[Metric], record: Record) -> list[str]:
-    """Metrics that look deeper than a record's rankings reach: what was never fetched would count as not found."""
-    return [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
-
-
-def check_depth(metrics: Sequence[Metric], record: Record) -> None:
-    """Raise when a record is too shallow for a metric."""
-    if deep := too_deep(metrics, record):
-        raise InvalidInput(f"the record holds {record.depth} results for each query, too few for {', '.join(deep)}",
-                           "make the record again with a larger `depth`, or use smaller cutoffs")
-
-
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False) -> None:
-    """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
-
-    ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
-    the one and has to cover the other, so neither may make every later run impossible.
-    """
-    errored = len(scored.excluded.errored)
-    # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
-    if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
-        raise CannotDecide(_error_lines(scored, run, policy, side),
-                           "mend the retriever; the queries that worked are kept in run.jsonl.gz")
-    problems = [] if stored else policies.validity_problems(scored, side)
-    if problems:
-        raise InvalidInput(problems, "golden set and run must speak of the same queries")
-
-
-def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str) -> list[str]:
-    errored = scored.excluded.errored
-    head = f"{side}: the retriever failed on {len(errored)} of {len(run.rankings)} queries; max_errors is {policy.max_errors}"
-    return [head, *(f"query {i!r}: {run.rankings[i].error}" for i in errored[:5])]
+def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, require_offsets: bool = True) -> ScoredRun:
+    """Scores over the judged queries. A ranking of one that is set aside is no stranger."""
+    scored = score_run(judged, run, policy.all_metrics, policy.unit, policy.overlap, require_offsets)
+    extra = tuple(i for i in scored.excluded.extra if i not in golden.by_id)
+    return scored._replace(excluded=scored.excluded._replace(extra=extra))
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
-           around: Circumstances | None = None, latest: Reference | None = None) -> Report:
-    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report. ``latest``: what main
-    retrieves now, where that is known beside the approved baseline."""
+           around: Circumstances | None = None, *, splits: Sequence[str] = (), repeats: Sequence[Run] = (),
+           latest: Reference | None = None) -> Report:
+    """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report.
+
+    ``splits``: only their queries are judged, by default all; the labels of the others are compared as well. ``repeats``: further runs of
+    the candidate, for its noise; ``latest``: what main retrieves now, where that is known beside the approved baseline. Raises TooNoisy
+    when the noise is above the tolerance.
+    """
     around = around or Circumstances()
     if reference and reference.record and reference.record.provenance.kind == "latest":
         raise InvalidInput(f"the record given as the baseline is {reference.record.provenance.sentence()}",
                            "compare with an approved record, and give this one as the latest run (--latest)")
-    metrics = policy.all_metrics
-    deep = too_deep(metrics, reference.record) if reference and reference.record else []
-    scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
-    check_validity(scored, candidate, policy, candidate.name or "candidate")
-    must_hit = _must_hit(golden, policy)
+    judged = of_splits(golden, splits)
+    deep = too_deep(policy.all_metrics, reference.record) if reference and reference.record else []
+    scored = _scored(golden, judged, candidate, policy)
+    name = candidate.name or "candidate"
+    check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
+    check_answered(judged, candidate, name)
+    noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
+    aside = set_aside(golden, judged, policy)
+    rules = replace(policy, protected=tuple(rule for rule in policy.protected if rule.tag not in aside.tags))
+    must_hit = [i for i in _must_hit(golden, policy) if i not in aside.must_hit]
     base = comparison = beside = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
-        _found_something(golden, candidate, scored)
+        found_something(judged, candidate, scored)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
-        base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None)
-        check_validity(base, reference.run, policy, reference.run.name or "baseline", stored=reference.labels is not None)
+        base = _scored(golden, judged, reference.run, policy, require_offsets=reference.labels is None)
+        side = reference.run.name or "baseline"
+        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
+        check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
         labels = label_changes(reference.labels, golden)
-        comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
-                             runs=(reference.run, candidate), declared=[p.tag for p in policy.protected if p.rule == "credible"])
+        comparison = compare(judged, base, scored, policy.primary, method=policy.method, labels=labels,
+                             runs=(reference.run, candidate), declared=[p.tag for p in rules.protected if p.rule == "credible"])
         if 2 * len(comparison.unpaired) > len(comparison.paired) + len(comparison.unpaired):
             raise CannotDecide(f"only {len(comparison.paired)} queries have a score on both sides, {len(comparison.unpaired)} have one on "
                                "one side: the retriever failed on the others, now or in the baseline", "mend the retriever")
@@ -203,18 +199,20 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         if latest is not None:
             from gate.latest import drop_checks, set_against
 
-            beside, why_not = set_against(latest, golden, candidate, scored, reference.run, comparison, policy,
+            beside, why_not = set_against(latest, judged, candidate, scored, reference.run, comparison, policy,
                                           str(around.metadata.get("corpus_digest") or ""))
             notes += [why_not] if why_not else []
             drops = drop_checks(comparison, beside, policy) if beside else []
-        checks = [*policies.quality_checks(comparison, scored, policy, must_hit, drops), *_depth_checks(deep, policy)]
+        checks = [*policies.quality_checks(comparison, scored, rules, must_hit, drops), *_depth_checks(deep, policy)]
         notes += [f"the baseline holds {reference.record.depth} results for each query: its {name} is too low until the next approved "
                   "baseline" for name in deep if reference.record]
         on_main = label_changes(latest.labels, golden, reference.labels) if latest and reference.labels is not None else None
         changes = (*label_changes_shown(labels, on_main), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
-    decision = policies.decide(checks, policy)
+    if noise:
+        checks.append(noise_check(noise, policy, [change.id for change in comparison.lost] if comparison else (), around.proposed))
+    decision = policies.decide([*checks, *policies.aside_checks(aside.tags, aside.must_hit)], policy)
     if around.approval is not None and around.approval.eligible:
         decision = policies.accept(decision, around.approval.approver)
     verdict = "no-baseline" if reference is None and decision.verdict == "pass" else decision.verdict
@@ -222,15 +220,26 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate, latest=beside,
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
-                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden),
-                  titles=around.titles, show_queries=around.show_queries)
+                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
+                  titles=around.titles, show_queries=around.show_queries, noise=noise)
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:
     """The report of a run that came to no judgement: it has its own words, and never a number."""
     return Report(gate=around.gate, verdict=error.verdict, exit_code=error.exit_code, policy=policy, problems=error.problems,
                   cure=error.cure, approval=around.approval, input_changes=around.changes, notes=around.notes,
-                  metadata=around.metadata, show_queries=around.show_queries)
+                  metadata=around.metadata, show_queries=around.show_queries,
+                  noise=error.repeats if isinstance(error, TooNoisy) else None)
+
+
+def _noise(golden: GoldenSet, judged: GoldenSet, runs: Sequence[Run], first: ScoredRun, policy: Policy) -> Repeats:
+    """Every repeat has to be as valid as the run that it repeats."""
+    scored = [first]
+    for run in runs[1:]:
+        scored.append(_scored(golden, judged, run, policy))
+        check_validity(scored[-1], run, policy, run.name, golden=golden)
+        check_answered(judged, run, run.name)
+    return measure(judged, runs, scored, policy.primary, policy.method.confidence)
 
 
 def _depth_checks(deep: Sequence[str], policy: Policy) -> list[Check]:
@@ -247,17 +256,6 @@ def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputCh
         return []
     return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
             *retriever_changes(record.retriever, facts["retriever"])]
-
-
-def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> None:
-    """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
-    if any(score.first_rank is not None for score in scored.queries.values()):
-        return
-    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.documents)
-    given = next((doc for ranking in candidate.rankings.values() for doc in ranking.docs), "nothing")
-    raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
-                       f"like {wanted!r}, the retriever returns {given!r}",
-                       "make both name documents alike; a run that finds nothing is no baseline")
 
 
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:

@@ -136,6 +136,17 @@ def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence
     return checks
 
 
+def aside_checks(tags: Sequence[str], must_hit: Sequence[str]) -> list[Check]:
+    """What the rules guard in splits that this tier does not judge: said, so that nobody takes it for guarded here."""
+    checks = [Check(f"protected {tag}", "pass", f"Every query with the protected tag {tag} is of a split that this tier does not judge.",
+                    {"n": 0}) for tag in tags]
+    if must_hit:
+        checks.append(Check("must-hit set aside", "pass", f"Must-hit queries of splits that this tier does not judge: "
+                                                          f"{', '.join(must_hit[:20])}{' …' if len(must_hit) > 20 else ''}.",
+                            {"n": len(must_hit)}))
+    return checks
+
+
 def _must_hit(candidate: ScoredRun, policy: Policy, ids: Sequence[str]) -> Check:
     """A query that is gone is missed as well: removing it must not take its guard away."""
     k = policy.primary.k

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gate import jsonio
-from gate.comparison import Method
 from gate.errors import InvalidInput
 from gate.fields import Section
-from gate.policy import DEFAULT_METRICS, RULES, Policy, Protected
-from gate.scoring.metrics import Metric, UnknownMetric, parse_metric
-from gate.scoring.units import OVERLAP, UNITS
-from gate.statistics.bootstrap import METHODS
+from gate.policy import Policy
+from gate.policy_settings import read_policy, rules_of
+from gate.tier_settings import read_tiers
+from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
 
 DEFAULT_CONFIG = "retrieval-gate.yml"
@@ -66,7 +65,9 @@ class BaselineSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """One gate. Paths are absolute or relative to the working directory; ``source`` is the config file."""
+    """One gate at one tier. Paths are absolute or relative to the working directory; ``source`` is the config file.
+
+    ``policy``, ``splits`` and ``repeat`` are the tier's. ``base``: the policy without any tier; ``tiers``: all of them, by name."""
 
     source: Path
     gate: str
@@ -78,79 +79,36 @@ class Settings:
     baseline: BaselineSettings = field(default_factory=BaselineSettings)
     comment: str = "always"
     show_queries: bool = True
+    tier: str = USUAL_TIER
+    splits: tuple[str, ...] = USUAL_SPLITS[USUAL_TIER]
+    repeat: int = 1
+    base: Policy | None = None
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+
+    @property
+    def policies(self) -> dict[str, Policy]:
+        """Place in the configuration → the policy there: the base's, and those of tiers that have one of their own."""
+        base = self.base or self.policy
+        return {"policy": base} | {f"tiers.{name}.policy": tier.policy for name, tier in self.tiers.items() if tier.policy != base}
+
+    def at(self, name: str) -> Settings:
+        """The same gate at another tier."""
+        tier = self.tiers[name]
+        return replace(self, tier=name, policy=tier.policy, splits=tier.splits, repeat=tier.repeat)
 
 
 def policy_facts(settings: Settings) -> dict[str, Any]:
     """Everything that decides a verdict, who may overrule it, and where the baseline is looked for, as plain values: what a record
-    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh."""
-    policy, baseline = settings.policy, settings.baseline
-    m = policy.method
-    return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow,
-            "primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
-            "unit": policy.unit, "overlap": policy.overlap, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
-            "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
-            "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
-            "max_errors": policy.max_errors, "confidence": m.confidence, "bootstrap": m.bootstrap, "resamples": m.resamples,
-            "seed": m.seed, "label": baseline.label, "depth": settings.depth}
+    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh. All tiers are in
+    it, whichever runs: a pull request must not loosen in silence what is asked at night."""
+    baseline, rules = settings.baseline, rules_of(settings.base or settings.policy)
+    return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules, "label": baseline.label,
+            "depth": settings.depth, **tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])}
 
 
 def policy_digest(settings: Settings) -> str:
     """Digest of :func:`policy_facts`."""
     return jsonio.digest(policy_facts(settings))
-
-
-def _metric(section: Section, key: str, name: str) -> Metric | None:
-    try:
-        return parse_metric(name)
-    except UnknownMetric as fault:
-        section.problem(key, str(fault))
-        return None
-
-
-def _limits_by_metric(section: Section, key: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, value in section.mapping(key).items():
-        metric = _metric(section, f"{key}.{name}", name)
-        number = section.checked_number(f"{key}.{name}", value, 0.0, 1.0)
-        if metric is not None and str(metric) in found:
-            section.problem(f"{key}.{name}", f"metric {metric} is given twice, in two spellings")
-        elif metric is not None and number is not None:
-            found[str(metric)] = number
-    return found
-
-
-def _protected(section: Section, tolerance: float) -> tuple[Protected, ...]:
-    """``protected: [tag, …]`` or ``{tag: tolerance}`` or ``{tag: {tolerance, rule}}``."""
-    raw = section.raw("protected")
-    if isinstance(raw, list):
-        return tuple(Protected(tag, tolerance) for tag in section.strings("protected"))
-    found = []
-    for tag, value in section.mapping("protected").items():
-        if isinstance(value, dict):
-            inner = section.section(f"protected.{tag}", value)
-            found.append(Protected(tag, inner.number("tolerance", tolerance, 0.0, 1.0), inner.choice("rule", RULES, "point")))
-            inner.done()
-        else:
-            number = section.checked_number(f"protected.{tag}", value, 0.0, 1.0)
-            found.append(Protected(tag, tolerance if number is None else number))
-    return tuple(found)
-
-
-def _policy(section: Section) -> Policy:
-    tolerance = section.number("tolerance", 0.02, 0.0, 1.0)
-    metrics = [_metric(section, "metrics", name) for name in section.strings("metrics", DEFAULT_METRICS)]
-    policy = Policy(
-        primary=_metric(section, "primary", section.text("primary", "ndcg@10")) or parse_metric("ndcg@10"),
-        metrics=tuple(m for m in metrics if m is not None), tolerance=tolerance, unit=section.choice("unit", UNITS, "doc"),
-        overlap=section.number("overlap", OVERLAP, 0.01, 1.0),
-        inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
-        protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
-        must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),
-        max_errors=section.integer("max_errors", 0, 0, 10**9),
-        method=Method(section.number("confidence", 0.95, 0.5, 0.9999), section.choice("bootstrap", METHODS, "exact"),
-                      section.integer("resamples", 10_000, 100, 1_000_000), section.integer("seed", 0, 0, 2**63 - 1)))
-    section.done()
-    return policy
 
 
 def inside(path: Path, root: Path) -> bool:
@@ -203,7 +161,7 @@ def _snapshot(section: Section, paths: _Paths) -> SnapshotSettings:
     return found
 
 
-def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str]) -> Settings:
+def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
     from gate.retrievers import KINDS, NEEDS_SNAPSHOT
 
     problems: list[str] = []
@@ -220,9 +178,11 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
     baseline = BaselineSettings(store.text("label", "baseline-update"), store.text("artifact", "retrieval-gate-baseline"),
                                 store.text("workflow", ""))
     store.done()
+    depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))
+    policy = read_policy(rules)
     settings = Settings(
         source=source, gate=gate, golden=paths.take(top, "golden", top.text("golden", "", required=True)), retriever=retriever,
-        snapshot=pin, depth=top.integer("depth", 20, 1, 10_000), policy=_policy(top.section("policy", top.mapping("policy"))),
+        snapshot=pin, depth=depth, policy=policy, base=policy, tiers=read_tiers(top, rules, policy, depth, retriever.kind),
         baseline=baseline, comment=overrides.get("comment") or top.choice("comment", COMMENTS, "always"),
         show_queries=top.boolean("show_queries", True))
     top.raw("comment")
@@ -232,12 +192,16 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         top.problem("depth", f"depth {settings.depth} is too shallow for a metric with cutoff {deepest}")
     if settings.comment not in COMMENTS:
         problems.append(f"input `comment`: {settings.comment!r} must be one of {', '.join(COMMENTS)}")
+    if tier not in TIERS:
+        problems.append(f"input `tier`: {tier[:60]!r} must be one of {', '.join(TIERS)}")
     if problems:
-        raise InvalidInput(problems, "mend the configuration; every setting is described in README, «Settings»")
-    return settings
+        # What the base policy has wrong is met again in every tier that builds on it.
+        raise InvalidInput(list(dict.fromkeys(problems)), "mend the configuration; every setting is described in README, «Settings»")
+    return settings.at(tier)
 
 
-def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None) -> Settings:
+def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping[str, str] | None = None,
+                  tier: str = USUAL_TIER) -> Settings:
     """Read a config file. ``root``: the directory no path may leave. ``overrides``: values of action inputs."""
     path = Path(path)
     if not jsonio.is_file(path):
@@ -246,9 +210,9 @@ def load_settings(path: str | Path, root: Path | None = None, overrides: Mapping
                            f"the default is {DEFAULT_CONFIG}")
     if root is not None and not inside(path, root.resolve()):
         raise InvalidInput(f"input `config`: {path} leads out of the repository")
-    return _build(load_yaml(path), path, root, overrides or {})
+    return _build(load_yaml(path), path, root, overrides or {}, tier)
 
 
-def parse_settings(data: bytes, path: str | Path, name: str) -> Settings:
+def parse_settings(data: bytes, path: str | Path, name: str, tier: str = USUAL_TIER) -> Settings:
     """The same from bytes (the base branch's version), as if they were at ``path``; ``name`` is used in errors."""
-    return _build(parse_yaml(data, name), Path(path), None, {})
+    return _build(parse_yaml(data, name), Path(path), None, {}, tier)

@@ -6,12 +6,17 @@ import json
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile("gate", deadline=None)
+hypothesis.settings.load_profile("gate")
 
 # In CI a retriever that cannot be given another user is refused, on a laptop it is not. Tests say themselves which they mean; the
 # Python of the machine that runs them may lie under a closed home.

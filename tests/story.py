@@ -93,9 +93,14 @@ class Story:
     def on_schedule(self) -> Outcome:
         return self._run(self.fake.run(self.repo, "schedule"), self.fake.schedule_event(self.repo), self.repo.tip)
 
-    def on_dispatch(self, by: str = "maria") -> Outcome:
+    def on_dispatch(self, by: str = "maria", tier: str = "") -> Outcome:
         gh = self.fake.run(self.repo, "workflow_dispatch", by=by)
-        return self._run(gh, self.fake.dispatch_event(self.repo, by), self.repo.tip)
+        return self._run(gh, self.fake.dispatch_event(self.repo, by), self.repo.tip, more={"INPUT_TIER": tier})
+
+    def on_release(self, action: str = "published") -> Outcome:
+        gh = self.fake.run(self.repo, "release", head_branch="v1.0.0")
+        event = self.fake.dispatch_event(self.repo, "maria") | {"action": action, "release": {"tag_name": "v1.0.0"}}
+        return self._run(gh, event, self.repo.tip, more={"GITHUB_REF": "refs/tags/v1.0.0"})
 
     def merge(self, pr, by: str = "maria", method: str = "squash") -> str:
         """Merge; gives what main was before."""

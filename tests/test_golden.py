@@ -1,5 +1,6 @@
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -131,7 +132,9 @@ def test_rules_that_name_what_the_golden_set_does_not_have_are_all_listed_with_t
     from gate.policy import Policy, Protected
 
     golden = read_golden(write("g.jsonl", GOOD | {"tags": ["exact-term"]}))
-    found = misnamed(golden, Policy(protected=(Protected("exact_term", 0.1),), must_hit=("q1", "q7"), must_hit_tags=("nono",)), "gate.yml")
+    policy = Policy(protected=(Protected("exact_term", 0.1),), must_hit=("q1", "q7"), must_hit_tags=("nono",))
+    found = misnamed(golden, {"policy": policy, "tiers.nightly.policy": replace(policy, must_hit=("q8",))}, "gate.yml")
+    assert found.pop() == f"gate.yml: `tiers.nightly.policy.must_hit` names the query 'q8', which {golden.path} does not have"
     assert len(found) == 3 and "did you mean 'exact-term'?" in found[0] and "'nono'" in found[1] and "'q7'" in found[2]
 
 

@@ -31,7 +31,7 @@ def assessed(n, baseline, latest, candidate, policy=None, **around):
     """``baseline``, ``latest``, ``candidate``: which queries miss."""
     gold, old, now, new = world(n, set(baseline), set(latest), set(candidate))
     return pipeline.assess(gold, new, pipeline.Reference(old), policy or Policy(), pipeline.Circumstances(**around),
-                           pipeline.Reference(now))
+                           latest=pipeline.Reference(now))
 
 
 def outcomes(report):
@@ -67,7 +67,7 @@ def test_one_that_knows_more_queries_than_the_baseline_does_even_though_the_shar
     old, now = (run_of({f"q{i}": ["a"] for i in range(n)}) for n in (80, 100))
     new = run_of({f"q{i}": ["a" if i < 80 else "x"] for i in range(100)})
     labels = {i: label for i, label in gold.labels.items() if int(i[1:]) < 80}
-    report = pipeline.assess(gold, new, pipeline.Reference(old, labels), Policy(), None, pipeline.Reference(now, gold.labels))
+    report = pipeline.assess(gold, new, pipeline.Reference(old, labels), Policy(), latest=pipeline.Reference(now, gold.labels))
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == 20
     assert report.latest.n == 80
 
@@ -119,7 +119,7 @@ def beside(latest, policy=None, **metadata):
     """The report of a change that loses what main had gained, were the latest record usable."""
     gold, old, new = world(N, set(range(30)), set(range(30)))
     return pipeline.assess(gold, new, pipeline.Reference(old), policy or Policy(), pipeline.Circumstances(metadata=metadata),
-                           pipeline.reference_of(latest))
+                           latest=pipeline.reference_of(latest))
 
 
 @pytest.mark.parametrize("latest, policy, metadata, words", [
@@ -151,7 +151,7 @@ def test_changed_labels_are_no_obstacle_because_both_sides_are_scored_under_toda
     gold = golden_set({f"q{i}": ["b"] for i in range(N)})
     now, new = (run_of({f"q{i}": ranked for i in range(N)}) for ranked in (["a", "b"], ["a"]))
     # Under the labels of that time, `a` was relevant, and the candidate would have lost nothing.
-    report = pipeline.assess(gold, new, pipeline.Reference(new), Policy(), None, pipeline.reference_of(record(now)))
+    report = pipeline.assess(gold, new, pipeline.Reference(new), Policy(), latest=pipeline.reference_of(record(now)))
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == N
 
 

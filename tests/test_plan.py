@@ -75,8 +75,24 @@ def test_everything_in_the_file_is_counted():
     golden = a_set(20, answerable={"q0": False, "q1": False}, split={"q2": "blind"}, source={"q3": "log", "q4": "log", "q5": "sme"})
     golden.by_id["q0"].gains.clear(), golden.by_id["q1"].gains.clear(), golden.by_id["q6"].gains.clear()
     found = plan_json(make_plan(golden, "ndcg@10", 0.02), "golden.jsonl")["counts"]
-    assert found == {"queries": 20, "answerable": 18, "unanswerable": 2, "undefined": 1, "unscored": 0, "split": {"blind": 1, "dev": 19},
-                     "source": {"log": 2, "not said": 17, "sme": 1}}
+    assert found == {"queries": 20, "answerable": 18, "unanswerable": 2, "undefined": 1, "unvalued": 0, "unscored": 0,
+                     "split": {"blind": 1, "dev": 19}, "source": {"log": 2, "not said": 17, "sme": 1}}
+
+
+@pytest.mark.parametrize("scores_of_runs", [[], [{}], [{}, {}]])
+def test_a_metric_that_no_query_has_a_value_of_is_said_instead_of_assumed(scores_of_runs):
+    plan = make_plan(a_set(300), "span-coverage@5", 0.02, scores_of_runs)
+    assert plan.overall[:1] + plan.overall[3:6] == (0, "none", None, None) and not plan.overall.gateable and plan.unvalued == 300
+    text = plan_text(plan, "g")
+    assert "0 queries have a value of span-coverage@5 (none has `spans`)" in text and "Assumed" not in text
+    assert "300 queries for which span-coverage@5 is not defined" in text
+    json.dumps(plan_json(plan, "g"), allow_nan=False)
+
+
+def test_a_metric_that_some_queries_have_is_planned_over_those():
+    plan = make_plan(a_set(300, spans={f"q{i}": (Span("a", 0, 9),) for i in range(100)}), "span-coverage@5", 0.02)
+    assert (plan.overall.n, plan.unvalued, plan.overall.basis) == (100, 200, "assumed")
+    assert plan.overall.mde == make_plan(a_set(100), "ndcg@10", 0.02).overall.mde
 
 
 def test_documents_that_no_query_points_at_are_counted():
@@ -108,7 +124,8 @@ def plan(files, *more):
     return main(["golden", "plan", str(files / "golden.jsonl"), *map(str, more)])
 
 
-KEYS = {"schema", "golden", "metric", "tolerance", "confidence", "power", "runs", "basis", "overall", "tags", "counts", "documents"}
+KEYS = {"schema", "golden", "metric", "tolerance", "confidence", "power", "runs", "basis", "overall", "tags", "counts", "documents",
+        "noise"}
 
 
 @pytest.mark.parametrize("runs", [[], ["--baseline"], ["--candidate"], ["--baseline", "--candidate"]])
@@ -139,7 +156,34 @@ def test_a_snapshot_says_how_much_of_the_corpus_is_watched(files, capsys):
     assert "300 of 400 documents (75.0 %) are relevant to a query" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("more", [["--tolerance", "0"], ["--tolerance", "nan"], ["--tolerance", "2"], ["--metric", "ndgc@10"],
+def test_repeats_give_the_noise_floor_and_a_tolerance_that_is_not_below_it(files, capsys):
+    (files / "again.jsonl").write_text(run(lost=9))
+    repeats = ["--repeats", files / "base.jsonl", files / "again.jsonl", files / "base.jsonl"]
+    assert plan(files, *repeats, "--baseline", files / "base.jsonl", "--candidate", files / "other.jsonl", "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    noise = found["noise"]
+    assert noise.keys() == {"repeats", "floor", "spread", "means", "unstable", "suggested_tolerance", "mde", "needed"}
+    assert noise["spread"] == pytest.approx(0.03) and noise["suggested_tolerance"] == 0.03 and len(noise["unstable"]) == 9
+    assert noise["mde"] == found["overall"]["mde"] and noise["needed"] < found["overall"]["needed"] and found["runs"] == 2
+    assert plan(files, *repeats) == 0
+    text = capsys.readouterr().out
+    assert "The noise floor is 0.030: the tolerance 0.02 is below it, so the gate would be invalid.\nSuggested: 0.03 or more" in text
+    assert "Assumed" in text and "9 queries ranked differently" in text
+    assert plan(files, *repeats, "--tolerance", "0.03") == 0 and "the tolerance 0.03 is not below it" in capsys.readouterr().out
+
+
+def test_repeats_that_agree_suggest_nothing_and_say_so(files, capsys):
+    same = ["--repeats", files / "base.jsonl", files / "base.jsonl"]
+    assert plan(files, *same) == 0 and "2 repeats with the same scores. Any tolerance is above it" in capsys.readouterr().out
+    assert plan(files, *same, "--format", "json") == 0
+    noise = json.loads(capsys.readouterr().out)["noise"]
+    assert (noise["floor"], noise["suggested_tolerance"], noise["needed"]) == (0.0, None, None)
+    assert plan(files, *same, "--metric", "span-coverage@5") == 0 and "0 queries have a value" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [["--repeats", "{}/base.jsonl"], ["--repeats", "{}/base.jsonl", "{}/none.jsonl"],
+                                  ["--repeats", "{}/base.jsonl", "{}/bad.jsonl"],
+                                  ["--tolerance", "0"], ["--tolerance", "nan"], ["--tolerance", "2"], ["--metric", "ndgc@10"],
                                   ["--baseline", "{}/bad.jsonl"], ["--baseline", "{}/none.jsonl"], ["--snapshot", "{}"],
                                   ["--baseline", "{}/golden.jsonl"]])
 def test_bad_input_is_exit_2(files, capsys, more):

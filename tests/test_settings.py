@@ -2,8 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate import jsonio
+from gate.changes import policy_changes
 from gate.errors import GateError, InvalidInput
-from gate.settings import load_settings, parse_settings, policy_digest
+from gate.settings import load_settings, parse_settings, policy_digest, policy_facts
 from gate.yamlio import parse_yaml
 
 SMALL = "golden: g.jsonl\nretriever:\n  kind: run\n  file: run.jsonl\n"
@@ -97,6 +99,105 @@ def test_the_policy_digest_sees_every_rule_and_the_label_but_not_the_retriever()
                    "policy: {confidence: 0.9}", "policy: {overlap: 0.9}", "gate: other", "baseline: {artifact: other}", "depth: 40"):
         other = parse_settings((SMALL + change + "\n").encode(), "c.yml", "c.yml")
         assert policy_digest(other) != policy_digest(base), change
+
+
+# -- tiers -------------------------------------------------------------------------------------------------------------
+
+PYTHON = "golden: g.jsonl\nretriever:\n  kind: python\n  function: a:b\n"
+
+
+def parsed(text, tier="pr"):
+    return parse_settings(text.encode(), "repo/c.yml", "c.yml", tier)
+
+
+def test_without_a_word_about_tiers_pr_and_nightly_judge_dev_and_release_blind_queries_too():
+    assert [(t.name, t.splits, t.repeat) for t in parsed(SMALL).tiers.values()] == \
+        [("pr", ("dev",), 1), ("nightly", ("dev",), 1), ("release", ("dev", "blind"), 1)]
+    assert parsed(SMALL).tier == "pr" and parsed(SMALL, "release").splits == ("dev", "blind")
+
+
+def test_a_tiers_keys_replace_those_of_the_base_one_by_one():
+    text = PYTHON + """splits: [blind, dev]
+repeat: 2
+policy: {tolerance: 0.05, inconclusive: fail, protected: [a], floors: {recall@5: 0.8}}
+tiers:
+  nightly:
+    splits: [blind]
+    policy: {tolerance: 0.01, metrics: [ndcg@10, ap@20], floors: }
+  release: {repeat: 5}
+"""
+    pr, nightly, release = (parsed(text, name) for name in ("pr", "nightly", "release"))
+    assert (pr.splits, pr.repeat, pr.policy.tolerance) == (("dev", "blind"), 2, 0.05) and pr.policy == pr.base
+    assert (nightly.splits, nightly.repeat, nightly.policy.tolerance) == (("blind",), 2, 0.01)
+    assert nightly.policy.inconclusive == "fail" and not nightly.policy.floors and pr.policy.floors == {"recall@5": 0.8}
+    assert [str(m) for m in nightly.policy.metrics] == ["ndcg@10", "ap@20"] and nightly.policy.protected == (("a", 0.01, "point"),)
+    assert (release.repeat, release.splits, release.policy) == (5, ("dev", "blind"), pr.policy)
+
+
+def test_every_fault_of_every_tier_is_named_with_its_own_line_whichever_tier_runs():
+    text = PYTHON + """splits: []
+repeat: 0
+policy:
+  tolerance: two
+  floors: {nope@3: 0.1}
+tiers:
+  pr:
+    splits: [dve]
+  nightly:
+    repeat: 1000
+    polcy: {}
+    policy:
+      metrics: [ndcg@50]
+      tolerence: 0.1
+  release:
+    policy: {primary: ndgc@10, protected: {x: {rule: hard}}}
+    splits: dev
+  weekly: {}
+"""
+    with pytest.raises(InvalidInput) as caught:
+        parsed(text, "nightly")
+    found = caught.value.problems
+    for line, words in ((5, "`splits` is empty"), (6, "`repeat`"), (8, "`tolerance`"), (9, "nope@3"), (12, "'dve'"), (14, "`repeat`"),
+                        (15, "did you mean `policy`?"), (16, "too shallow for ndcg@50 of the tier nightly"),
+                        (18, "did you mean `tolerance`?"), (20, "did you mean ndcg@10?"), (20, "`rule`"), (21, "`splits`"),
+                        (22, "`weekly`")):
+        assert sum(p.startswith(f"c.yml:{line}:") and words in p for p in found) == 1, (line, words, found)
+    assert len(found) == 13
+
+
+def test_tiers_that_are_no_mapping_and_an_unknown_tier_are_refused():
+    assert any("`tiers` must be a mapping" in p for p in problems(SMALL + "tiers: [pr]\n"))
+    assert any("`nightly` must be a mapping" in p for p in problems(SMALL + "tiers: {nightly: 3}\n"))
+    with pytest.raises(InvalidInput, match="input `tier`: 'weekly' must be one of pr, nightly, release"):
+        parsed(SMALL, "weekly")
+
+
+def test_a_run_file_cannot_be_repeated_and_the_line_of_the_tier_says_so():
+    (problem,) = problems(SMALL + "tiers:\n  nightly:\n    repeat: 3\n")
+    assert problem.startswith("retrieval-gate.yml:7:") and "golden plan" in problem
+
+
+def test_policy_facts_cover_every_tier_whichever_runs_and_are_untouched_by_tiers_that_change_nothing():
+    plain = policy_facts(parsed(PYTHON))
+    assert not any("." in key for key in plain)
+    same = PYTHON + "splits: [dev]\ntiers: {pr: {repeat: 1, policy: {tolerance: 0.02}}, release: {splits: [blind, dev]}}\n"
+    assert policy_facts(parsed(same)) == plain
+    text = PYTHON + "tiers: {nightly: {repeat: 3, policy: {tolerance: 0.01}}, release: {splits: [blind]}}\n"
+    rows = {"nightly.repeat": 3, "nightly.tolerance": 0.01, "release.splits": ["blind"]}
+    for tier in ("pr", "nightly", "release"):
+        assert policy_facts(parsed(text, tier)) == plain | rows
+    assert jsonio.loads(jsonio.dumps(policy_facts(parsed(text)))) == plain | rows  # as a record has them
+
+
+def test_a_change_of_any_tier_is_a_change_of_the_rules_and_shown_as_what_is_in_force():
+    def rows(old, new):
+        return [(c.name, c.old, c.new) for c in policy_changes(policy_facts(parsed(PYTHON + old)), policy_facts(parsed(PYTHON + new)))]
+
+    strict = "tiers: {nightly: {policy: {tolerance: 0.01}, splits: [blind], repeat: 3}}"
+    assert rows(strict, "") == [("policy nightly.repeat", "3", "1"), ("policy nightly.splits", "blind", "dev"),
+                                ("policy nightly.tolerance", "0.01", "0.02")]
+    # Pinned where it was while the base moves: nothing changes at night.
+    assert rows("", "policy: {tolerance: 0.05}\ntiers: {nightly: {policy: {tolerance: 0.02}}}") == [("policy tolerance", "0.02", "0.05")]
 
 
 @given(st.text(max_size=200) | st.sampled_from([SMALL]).flatmap(lambda s: st.text(max_size=30).map(lambda t: s + t)))

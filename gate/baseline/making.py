@@ -40,6 +40,6 @@ def versions() -> dict[str, str]:
 
 def input_metadata(settings: Settings, evaluated: Evaluated) -> dict[str, Any]:
     """The provenance line of a report, as far as it is known without GitHub."""
-    return {"snapshot_digest": evaluated.snapshot_digest, "corpus_digest": evaluated.corpus_digest,
+    return {"tier": settings.tier, "snapshot_digest": evaluated.snapshot_digest, "corpus_digest": evaluated.corpus_digest,
             "policy_digest": policy_digest(settings), "retriever": dict(evaluated.retriever),
             "versions": versions(), "depth": settings.depth, "seed": settings.policy.method.seed}

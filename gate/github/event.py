@@ -12,7 +12,8 @@ from typing import Any
 from gate import jsonio
 from gate.errors import InvalidInput
 
-SUPPORTED = ("pull_request", "push", "merge_group", "schedule", "workflow_dispatch")
+SUPPORTED = ("pull_request", "push", "merge_group", "schedule", "workflow_dispatch", "release")
+_TIERS = {"schedule": "nightly", "release": "release"}
 _NAME = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\Z")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _HEADS = "refs/heads/"
@@ -131,6 +132,10 @@ def choose_mode(context: Context) -> ModeChoice:
         )
     if event == "merge_group":
         return ModeChoice(Mode.COMPARE_ONLY, "merge group: compared, nothing published before it lands")
+    if event == "release":
+        if context.action in ("deleted", "unpublished"):
+            return ModeChoice(Mode.IGNORED, f"the release was {context.action}: there is nothing to measure")
+        return ModeChoice(Mode.COMPARE_ONLY, f"release of {context.ref}: compared, nothing published")
     why = (
         f"`{event}` runs with write access and secrets, and measuring a pull request means running its code"
         if event in _PRIVILEGED
@@ -140,6 +145,11 @@ def choose_mode(context: Context) -> ModeChoice:
         f"event `{event}` is not supported: {why}",
         f"start the gate on {', '.join(f'`{name}`' for name in SUPPORTED)} (README, «Workflow»)",
     )
+
+
+def tier_of(event: str) -> str:
+    """The tier of an event, where the input `tier` names none: nightly on a schedule, release on a release, pr on everything else."""
+    return _TIERS.get(event, "pr")
 
 
 def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> Context:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gate.golden.model import GoldenSet
@@ -15,14 +15,20 @@ _SHOWN = 10
 _SEARCHED = 20_000
 
 
-def misnamed(golden: GoldenSet, policy: Policy, source: str) -> list[str]:
-    """Every query and tag that the rules name and the golden set does not have: a guard that guards nothing."""
+def misnamed(golden: GoldenSet, policies: Mapping[str, Policy], source: str) -> list[str]:
+    """Every query and tag that the rules name and the golden set does not have: a guard that guards nothing. ``policies``: by the place
+    of the configuration where they are; what several say alike is a fault of the first."""
     tags = {tag for query in golden.queries for tag in query.tags}
-    wanted = [("policy.protected", "tag", rule.tag, tags) for rule in policy.protected]
-    wanted += [("policy.must_hit_tags", "tag", tag, tags) for tag in policy.must_hit_tags]
-    wanted += [("policy.must_hit", "query", i, golden.by_id.keys()) for i in policy.must_hit]
-    return [f"{source}: `{key}` names the {kind} {name!r}, which {golden.path} does not have{_nearest(name, known)}"
-            for key, kind, name, known in wanted if name not in known]
+    found: dict[tuple[str, str], str] = {}
+    for place, policy in policies.items():
+        wanted = [("protected", "tag", rule.tag, tags) for rule in policy.protected]
+        wanted += [("must_hit_tags", "tag", tag, tags) for tag in policy.must_hit_tags]
+        wanted += [("must_hit", "query", i, golden.by_id.keys()) for i in policy.must_hit]
+        for key, kind, name, known in wanted:
+            if name not in known:
+                found.setdefault((key, name), f"{source}: `{place}.{key}` names the {kind} {name!r}, which {golden.path} does not have"
+                                              f"{_nearest(name, known)}")
+    return list(found.values())
 
 
 def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[str], bool]:
@@ -32,7 +38,8 @@ def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[s
     """
     named = [(query, doc) for query in golden.queries for doc in dict.fromkeys((*query.gains, *(span.doc for span in query.spans)))]
     strange = [(query, doc) for query, doc in named if doc not in known]
-    lines = [f"{golden.path}:{query.line}: document {doc!r} is not in the snapshot{_nearest(doc, known)}"
+    lines = [f"{golden.path}:{query.line}: " + (f"a document of the blind query {query.id!r} is not in the snapshot" if query.blind else
+                                                f"document {doc!r} is not in the snapshot{_nearest(doc, known)}")
              for query, doc in strange[:_SHOWN]]
     if len(strange) > _SHOWN:
         lines.append(f"{golden.path}: … and {len(strange) - _SHOWN} more documents that are not in the snapshot")

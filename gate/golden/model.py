@@ -41,6 +41,11 @@ class Query(NamedTuple):
     groups: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def blind(self) -> bool:
+        """Whether its text, documents and rankings must be in no report."""
+        return self.split == "blind"
+
+    @property
     def units(self) -> dict[str, tuple[str, float]]:
         """Document → the gold unit that is found with it, and the unit's grade, without the documents that have spans.
 

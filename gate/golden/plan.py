@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 from gate.comparison import SMALL_STRATUM
 from gate.golden.model import GoldenSet
+from gate.repeats import Repeats
 from gate.runs import Run
+from gate.scoring.metrics import parse_metric
 from gate.scoring.score import score_run
 from gate.statistics.bootstrap import FEW_CHANGES, changed
 from gate.statistics.clusters import count, gather
+from gate.statistics.noise import round_up
 from gate.statistics.power import detectable, queries_to_detect, variance
 
 # What two runs of an ordinary change look like when nobody has them yet: it is an assumption, and every report of it says so.
@@ -22,8 +25,8 @@ class Row(NamedTuple):
     """The whole set, or one tag. ``n``: scored queries, ``clusters``: independent ones, ``changed``: of these, None without two runs.
 
     ``basis``: where the spread of single deltas comes from: ``observed`` here; ``pooled``, the whole set's, where too few moved here to
-    tell; or ``assumed``. ``mde``: smallest change shown with 80 % power; ``needed``: queries like these for the tolerance. ``reason`` why
-    it cannot be gated, empty when it can.
+    tell; ``assumed``; or ``none`` where no query has a value, so that there is nothing to assume and ``needed`` is None. ``mde``: smallest
+    change shown with 80 % power; ``needed``: queries like these for the tolerance. ``reason`` why it cannot be gated, empty when it can.
     """
 
     n: int
@@ -31,7 +34,7 @@ class Row(NamedTuple):
     changed: int | None
     basis: str
     mde: float | None
-    needed: int
+    needed: int | None
     reason: str
 
     @property
@@ -51,7 +54,11 @@ class Documents(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything ``golden plan`` says. ``runs``: how many were given, 0 to 2; counts are over all queries of the file."""
+    """Everything ``golden plan`` says. ``runs``: how many were given, 0 to 2; counts are over all queries of the file.
+
+    ``unvalued``: queries for which the metric is not defined. ``noise``: of repeats of one run, None where none were given;
+    ``suggested``: the smallest tolerance with two digits that is not below its floor, and what the set can do there, None without noise.
+    """
 
     metric: str
     tolerance: float
@@ -66,12 +73,17 @@ class Plan(NamedTuple):
     splits: Mapping[str, int]
     sources: Mapping[str, int]
     documents: Documents | None
+    unvalued: int = 0
+    noise: Repeats | None = None
+    suggested: tuple[float, Row] | None = None
 
 
 def make_plan(golden: GoldenSet, metric: str, tolerance: float, scores: Sequence[Mapping[str, float]] = (), *,
-              confidence: float = 0.95, documents: Documents | None = None) -> Plan:
+              confidence: float = 0.95, documents: Documents | None = None, noise: Repeats | None = None) -> Plan:
     """``scores``: per run, query id → value of ``metric``: none, one (what there is to lose), or two (what really moved)."""
-    defined = list(score_run(golden, Run({}), ()).queries)  # what has a score whatever is found
+    # What has a score whatever is found: that depends on the labels only.
+    scored = score_run(golden, Run({}), [parse_metric(metric)]).queries
+    defined = [i for i, score in scored.items() if metric in score.values]
     ids = [i for i in defined if all(i in values for values in scores)]
     moves = dict(zip(ids, _moves(ids, scores), strict=True))
     observed = len(scores) == 2
@@ -83,10 +95,15 @@ def make_plan(golden: GoldenSet, metric: str, tolerance: float, scores: Sequence
     pooled = spread if overall.basis == "observed" else None
     tags = {tag: _row(golden, tagged[tag], moves, observed, tolerance, confidence, pooled)[0]
             for tag in sorted(tagged, key=lambda t: (-len(tagged[t]), t))}
+    suggested = None
+    if noise and noise.noise.floor > 0:
+        enough = round_up(noise.noise.floor)
+        suggested = enough, _row(golden, ids, moves, observed, enough, confidence, None)[0]
     answerable = sum(q.answerable for q in golden.queries)
     return Plan(metric, tolerance, confidence, len(scores), overall, tags, answerable, len(golden.queries) - answerable,
-                answerable - len(defined), len(defined) - len(ids), _counts(q.split for q in golden.queries),
-                _counts(q.source or "not said" for q in golden.queries), documents)
+                answerable - len(scored), len(defined) - len(ids), _counts(q.split for q in golden.queries),
+                _counts(q.source or "not said" for q in golden.queries), documents,
+                len(scored) - len(defined), noise, suggested)
 
 
 def _moves(ids: Iterable[str], scores: Sequence[Mapping[str, float]]) -> list[float]:
@@ -102,6 +119,8 @@ def _row(golden: GoldenSet, ids: Sequence[str], moves: Mapping[str, float], obse
     sums, sizes = gather([moves[i] for i in ids], keys)
     n, independent = len(ids), count(keys)
     moved = len(changed(sums)) if observed else None
+    if n == 0:
+        return Row(0, 0, moved, "none", None, None, "no query has a value"), ASSUMED_SHARE
     if moved is not None and moved >= FEW_CHANGES:
         basis, spread = "observed", variance(sums, sizes)
     elif moved is not None and pooled is not None:
@@ -110,7 +129,7 @@ def _row(golden: GoldenSet, ids: Sequence[str], moves: Mapping[str, float], obse
         # As many up as down, so that the mean is 0 and the spread the largest that this share can have. A cluster moves as a whole.
         if observed:
             sums, sizes = gather([1.0] * n, keys)
-        basis, spread = "assumed", ASSUMED_SHARE * sum(s * s for s in sums) / n if n else ASSUMED_SHARE
+        basis, spread = "assumed", ASSUMED_SHARE * sum(s * s for s in sums) / n
     mde = detectable(spread, n, confidence) if independent > 1 else None
     needed = queries_to_detect(spread, tolerance, confidence)
     reason = ""

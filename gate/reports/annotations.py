@@ -32,7 +32,7 @@ def annotations(report: Report, golden_path: str) -> list[Annotation]:
     level = "error" if report.exit_code else "warning" if report.verdict == "inconclusive" else "notice"
     found = [Annotation(level, clean(plain(headline(report)), _CHARS), f"Retrieval gate {report.gate}: {title(report)}")]
     must_hit = "error" if report.exit_code else "warning"
-    found += [Annotation(must_hit, clean(text, _CHARS), "Must-hit query missed", golden_path, line)
+    found += [Annotation(must_hit, clean(text, _CHARS), "Must-hit query missed", golden_path if line else "", line)
               for text, line in _missed(report)]
     found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}")
               for problem in map(one_line, problems(report)[1:])]
@@ -59,6 +59,7 @@ def _missed(report: Report) -> list[tuple[str, int]]:
         if score.first_rank is None or (k is not None and score.first_rank > k):
             before = report.baseline.queries.get(query.id) if report.baseline else None
             text = rows.query_text(report, query.id)
+            line = 0 if query.blind else query.line  # pinned to its line, a blind query would be quoted by the page
             found.append((f"{query.id}{f' «{clean(text, 200)}»' if text else ''}: rank "
-                          f"{f'{fmt_rank(before.first_rank)} → ' if before else ''}{fmt_rank(score.first_rank)}", query.line))
+                          f"{f'{fmt_rank(before.first_rank)} → ' if before else ''}{fmt_rank(score.first_rank)}", line))
     return found

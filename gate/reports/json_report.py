@@ -28,7 +28,7 @@ def report_json(report: Report) -> dict[str, Any]:
                   "gained": [_flip(report, change) for change in comparison.gained] if comparison else []},
         "latest": _latest(report), "unanswerable": _unanswerable(report),
         "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
-        "latency": report.latency._asdict() | {"ratio": report.latency.ratio},
+        "noise": _noise(report), "latency": report.latency._asdict() | {"ratio": report.latency.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
         "approval": _approval(report), "input_changes": [change._asdict() for change in report.input_changes],
         "baseline": vars(report.baseline_info) if report.baseline_info else None,
@@ -100,8 +100,10 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
     found: dict[str, Any] = {"id": change.id, "tags": list(rows.tags_of(report, change.id)),
                              "baseline_rank": change.baseline_rank, "candidate_rank": change.candidate_rank,
                              "delta": change.delta}
-    if report.show_queries:
-        found["query"] = rows.query_text(report, change.id)
+    if report.noise is not None:
+        found["unstable"] = change.id in report.noise.unstable
+    if text := rows.query_text(report, change.id):
+        found["query"] = text
     instead = rows.taker(report, change)
     return found | ({"replaced_by": instead} if instead else {})
 
@@ -110,7 +112,14 @@ def _unanswerable(report: Report) -> dict[str, Any]:
     found = rows.unanswerable_rows(report)
     return {"n": len(found),
             "queries": [{"id": row.id, "baseline_score": row.baseline, "candidate_score": row.candidate}
-                        | ({"query": row.text} if report.show_queries else {}) for row in found]}
+                        | ({"query": row.text} if row.text else {}) for row in found]}
+
+
+def _noise(report: Report) -> dict[str, Any] | None:
+    if report.noise is None:
+        return None
+    noise, unstable = report.noise
+    return {"repeats": noise.repeats, "floor": noise.floor, "spread": noise.spread, "means": list(noise.means), "unstable": list(unstable)}
 
 
 def _approval(report: Report) -> dict[str, Any] | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gate.figures import fmt_percent, fmt_size, metric_label, plural
+from gate.figures import fmt_percent, fmt_size, fmt_value, metric_label, plural
 from gate.golden.plan import ASSUMED_SHARE, Plan, Row
 from gate.reports.escape import terminal
 from gate.statistics.bootstrap import FEW_CHANGES
+from gate.statistics.noise import FLOAT_NOISE
 from gate.statistics.power import POWER
 
 _MANY = 100_000
+_MEANS = 5
 
 
 def plan_json(plan: Plan, golden: str) -> dict[str, Any]:
@@ -20,8 +22,10 @@ def plan_json(plan: Plan, golden: str) -> dict[str, Any]:
             "power": POWER, "runs": plan.runs, "basis": basis(plan), "overall": _row_json(plan.overall),
             "tags": {tag: _row_json(row) for tag, row in plan.tags.items()},
             "counts": {"queries": plan.answerable + plan.unanswerable, "answerable": plan.answerable, "unanswerable": plan.unanswerable,
-                       "undefined": plan.undefined, "unscored": plan.unscored, "split": dict(plan.splits), "source": dict(plan.sources)},
-            "documents": {"pointed_at": documents.pointed_at, "total": documents.total, "share": documents.share} if documents else None}
+                       "undefined": plan.undefined, "unvalued": plan.unvalued,
+                       "unscored": plan.unscored, "split": dict(plan.splits), "source": dict(plan.sources)},
+            "documents": {"pointed_at": documents.pointed_at, "total": documents.total, "share": documents.share} if documents else None,
+            "noise": _noise_json(plan)}
 
 
 def _row_json(row: Row) -> dict[str, Any]:
@@ -29,8 +33,19 @@ def _row_json(row: Row) -> dict[str, Any]:
             "gateable": row.gateable, "reason": row.reason}
 
 
+def _noise_json(plan: Plan) -> dict[str, Any] | None:
+    if plan.noise is None:
+        return None
+    noise, unstable = plan.noise
+    tolerance, row = plan.suggested or (None, None)
+    return {"repeats": noise.repeats, "floor": noise.floor, "spread": noise.spread, "means": list(noise.means), "unstable": list(unstable),
+            "suggested_tolerance": tolerance, "mde": row.mde if row else None, "needed": row.needed if row else None}
+
+
 def basis(plan: Plan) -> str:
     """Where the spread of single queries comes from: measured, or an assumption that is said to be one."""
+    if plan.overall.n == 0:
+        return "Nothing is assumed, since there is nothing that could move."
     if plan.runs == 2 and plan.overall.basis == "observed":
         return "Measured: how single queries moved between the two runs."
     what = "by a whole point, as many up as down"
@@ -47,7 +62,7 @@ def plan_text(plan: Plan, golden: str) -> str:
     whole, tolerance = plan.overall, f"{plan.tolerance:g}"
     independent = f" in {plural(whole.clusters, 'independent cluster')}" if whole.clusters < whole.n else ""
     lines = [f"{golden}: {plural(whole.n, 'scored query')}{independent}", basis(plan), "", _can(plan), ""]
-    lines += _table(plan)
+    lines += [*_noise(plan), *_table(plan)]
     beyond = [tag for tag, row in plan.tags.items() if not row.gateable]
     if beyond:
         lines += ["", f"{plural(len(beyond), 'tag')} of {len(plan.tags)} cannot be gated at {tolerance} by a test (`rule: credible`). "
@@ -58,6 +73,8 @@ def plan_text(plan: Plan, golden: str) -> str:
     if plan.undefined:
         lines.append(f"{plural(plan.undefined, 'query')} without a relevant document, in no mean "
                      "(`\"answerable\": false` says that it is meant)")
+    if plan.unvalued:
+        lines.append(f"{plural(plan.unvalued, 'query')} for which {metric_label(plan.metric)} is not defined, in no mean of it")
     if plan.unscored:
         lines.append(f"{plural(plan.unscored, 'query')} left out, because a retriever failed on {'it' if plan.unscored == 1 else 'them'}")
     if plan.documents:
@@ -69,6 +86,9 @@ def plan_text(plan: Plan, golden: str) -> str:
 
 def _can(plan: Plan) -> str:
     whole, label = plan.overall, metric_label(plan.metric)
+    if whole.needed is None:
+        why = "none has `spans`" if plan.metric.startswith("span-coverage") else "it is defined for none of them"
+        return f"0 queries have a value of {label} ({why}), so this set can show nothing in it."
     if whole.mde is None:
         return f"With {plural(whole.clusters, 'independent query')} nothing can be told; {_many(whole.needed)} like these resolve " \
                f"{plan.tolerance:g} in {label} ({fmt_percent(POWER)} power)."
@@ -76,6 +96,24 @@ def _can(plan: Plan) -> str:
     if whole.mde <= plan.tolerance:
         return f"{shows}: enough for a tolerance of {plan.tolerance:g}, which takes {_many(whole.needed)}."
     return f"{shows}. A tolerance of {plan.tolerance:g} takes {_many(whole.needed)} like these."
+
+
+def _noise(plan: Plan) -> list[str]:
+    """What repeats of one run say, and the tolerance that follows; empty without repeats."""
+    if plan.noise is None:
+        return []
+    (noise, unstable), label = plan.noise, metric_label(plan.metric)
+    if plan.suggested is None:
+        moved = f"; {plural(len(unstable), 'query')} ranked differently all the same" if unstable else ""
+        return [f"Noise: {noise.repeats} repeats with the same scores{moved}. Any tolerance is above it.", ""]
+    tolerance, row = plan.suggested
+    means = ", ".join(fmt_value(mean) for mean in noise.means[:_MEANS]) + (", …" if noise.repeats > _MEANS else "")
+    verdict = "is not below it" if plan.tolerance >= noise.floor - FLOAT_NOISE else "is below it, so the gate would be invalid"
+    shows = f"this set shows a change of {fmt_size(row.mde)} or more" if row.mde is not None else "this set shows nothing"
+    return [f"Noise: {noise.repeats} repeats of one run lie up to {fmt_size(noise.spread)} apart in {label} ({means}); "
+            f"{plural(len(unstable), 'query')} ranked differently.",
+            f"The noise floor is {fmt_size(noise.floor, plan.tolerance, tolerance)}: the tolerance {plan.tolerance:g} {verdict}.",
+            f"Suggested: {tolerance:g} or more; {shows}, {_many(row.needed or 0)} like these resolve {tolerance:g}.", ""]
 
 
 def _many(count: int) -> str:
@@ -91,12 +129,16 @@ def _table(plan: Plan) -> list[str]:
         counts = [row.n, *([row.clusters] if clustered else []), *([row.changed or 0] if plan.runs == 2 else [])]
         rows.append([terminal(name, 60), *(f"{number:,}" for number in counts),
                      "—" if row.mde is None else fmt_size(row.mde, plan.tolerance),
-                     f"{row.needed:,}" if row.needed <= _MANY else f">{_MANY:,}", row.basis, row.reason])
+                     _needed(row.needed), row.basis, row.reason])
     rows[0].append("")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     last = len(widths) - 2  # words stand on the left, numbers on the right
     return ["  ".join(cell.ljust(w) if i == 0 or i >= last else cell.rjust(w) for i, (cell, w) in
                       enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
+
+
+def _needed(count: int | None) -> str:
+    return "—" if count is None else f"{count:,}" if count <= _MANY else f">{_MANY:,}"
 
 
 def _counted(what: str, counts: Any) -> str:

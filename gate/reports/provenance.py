@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gate.figures import plural, setting, short_digest
@@ -27,6 +28,8 @@ def facts(report: Report) -> list[Fact]:
     """Facts that are known, in reading order."""
     meta, base = report.metadata, report.baseline_info
     found = []
+    if meta.get("tier"):
+        found.append(Fact("tier", str(meta["tier"])[:40], note=_splits(report)))
     if meta.get("head_sha"):
         found.append(Fact("head", short_digest(str(meta["head_sha"]))))
     if base is not None and (base.commit or base.digest):
@@ -45,6 +48,14 @@ def facts(report: Report) -> list[Fact]:
     if method:
         found.append(Fact("interval:", method, words=True))
     return found
+
+
+def _splits(report: Report) -> str:
+    """``dev 60, blind 20; set aside: …``; empty where there is only dev."""
+    judged, aside = ({str(k): v for k, v in found.items()} if isinstance(found := report.metadata.get(key), Mapping) else {}
+                     for key in ("judged", "set_aside"))
+    parts = [", ".join(f"{split} {n:,}" for split, n in counts.items()) for counts in (judged, aside)]
+    return parts[0] + (f"; set aside: {parts[1]}" if parts[1] else "")
 
 
 def _age(report: Report) -> str:
@@ -72,6 +83,7 @@ def interval_method(report: Report) -> str:
 
 
 _LABELS = {
+    "tier": "tier", "judged": "queries judged, by split", "set_aside": "queries set aside, by split",
     "head_sha": "commit under test", "base_sha": "base commit", "pull_request": "pull request", "repository_url": "repository",
     "run_url": "run", "run_id": "run id", "run_attempt": "attempt", "golden_version": "golden set version",
     "golden_digest": "golden set digest", "snapshot_digest": "snapshot digest", "corpus_digest": "corpus digest",

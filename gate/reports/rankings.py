@@ -34,7 +34,7 @@ class Place:
 @dataclass(frozen=True)
 class SideBySide:
     """``kind``: lost | gained | moved. ``absent``: relevant documents that the candidate does not have at all. ``ranks``: of the first
-    relevant document, before and after; ``what`` else tells a query that only moved from others."""
+    relevant document, before and after; ``what`` else tells a query that only moved from others. ``blind``: no document is shown."""
 
     row: FlipRow
     kind: str
@@ -43,6 +43,7 @@ class SideBySide:
     absent: tuple[str, ...]
     ranks: str
     what: str = ""
+    blind: bool = False
 
 
 def side_by_side(report: Report, limit: int) -> Iterator[SideBySide]:
@@ -59,9 +60,12 @@ def side_by_side(report: Report, limit: int) -> Iterator[SideBySide]:
 def _pair(report: Report, change: QueryChange, row: FlipRow, kind: str) -> SideBySide:
     before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
     query = report.golden.by_id.get(change.id) if report.golden else None
+    stays = change.baseline_rank == change.candidate_rank
+    if query is not None and query.blind:
+        moved = f"{metric_label(report.policy.primary)} {row.delta}" if kind == "moved" else ""
+        return SideBySide(row, kind, (), (), (), f"first at {row.before}" if stays else f"{row.before} → {row.after}", moved, blind=True)
     gains = query.documents if query else {}
     found = set(after)
-    stays = change.baseline_rank == change.candidate_rank
     return SideBySide(row, kind, _places(report, dict(gains), before, after, ("now", "gone")),
                       _places(report, dict(gains), after, before, ("was", "new")),
                       tuple(doc for doc, grade in gains.items() if grade > 0 and doc not in found),

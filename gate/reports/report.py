@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gate.golden.model import GoldenSet
     from gate.latest import Latest
     from gate.policy import Check, Policy
+    from gate.repeats import Repeats
     from gate.runs import Run
     from gate.scoring.score import ScoredRun
 
@@ -61,7 +62,9 @@ class Report:
     ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared; ``latest``: the
     candidate against the latest run on main, None where that is the baseline or not known. ``notes`` are short sentences for the reader
     (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
-    golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed.
+    golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
+    judged, set_aside.
+    ``noise``: what repeats of the candidate show, None without repeats.
     ``titles``: document id → title, where the snapshot has them.
     """
 
@@ -87,3 +90,4 @@ class Report:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True
+    noise: Repeats | None = None

@@ -71,21 +71,29 @@ class FlipRow(NamedTuple):
     instead: str = ""
     instead_title: str = ""
     gap: str = ""  # why nothing stands at the old rank
+    unstable: bool = False  # ranked differently between repeats of the candidate
 
 
 def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[FlipRow]:
     """Rows in the order given; made one by one, since a report may show a few of very many."""
+    unstable = set(report.noise.unstable) if report.noise else ()
     for change in changes:
         instead = taker(report, change)
         yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank),
                       fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead),
-                      "" if instead else gap(report, change))
+                      "" if instead else gap(report, change), change.id in unstable)
 
 
 def query_text(report: Report, query_id: str) -> str:
     """The query as people typed it, empty when the report must not show it."""
     query = report.golden.by_id.get(query_id) if report.golden and report.show_queries else None
-    return query.text if query else ""
+    return query.text if query and not query.blind else ""
+
+
+def is_blind(report: Report, query_id: str) -> bool:
+    """Whether only the id and the figures of a query may be shown: who sees more tunes on it."""
+    query = report.golden.by_id.get(query_id) if report.golden else None
+    return query is not None and query.blind
 
 
 def tags_of(report: Report, query_id: str) -> tuple[str, ...]:
@@ -100,8 +108,8 @@ def title_of(report: Report, doc: str) -> str:
 
 
 def ranked(report: Report, run: Run | None, query_id: str) -> list[str]:
-    """What the ranks of this report count, best first; empty when the run is not at hand."""
-    ranking = run.rankings.get(query_id) if run else None
+    """What the ranks of this report count, best first; empty when the run is not at hand, or the query is blind."""
+    ranking = run.rankings.get(query_id) if run and not is_blind(report, query_id) else None
     return ranked_units(ranking, report.policy.unit) if ranking else []
 
 
@@ -113,7 +121,9 @@ def taker(report: Report, change: QueryChange) -> str:
 
 
 def gap(report: Report, change: QueryChange) -> str:
-    """``no results``, or how few came back, when the candidate's ranking ends before the baseline's rank; else empty."""
+    """``no results``, or how few came back, when the candidate's ranking ends before the baseline's rank; ``blind``; else empty."""
+    if is_blind(report, change.id):
+        return "blind"
     if report.candidate_run is None or change.baseline_rank is None:
         return ""
     n = len(ranked(report, report.candidate_run, change.id))

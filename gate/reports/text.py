@@ -156,7 +156,8 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
         return
     more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
     yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
-    body = [(clean(row.id, 40), f"{row.before} -> {row.after}", clean(row.text, 60), clean(" ".join(row.tags), 40),
+    body = [(clean(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", clean(row.text, 60),
+             clean(" ".join(row.tags), 40),
              f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else row.gap)
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
     yield from table(("query", "rank", "", "", ""), body, left=5)

@@ -6,6 +6,7 @@ import re
 
 from gate.figures import NONE, fmt_percent, plural
 from gate.reports.report import Report
+from gate.tiers import TIERS, USUAL_TIER
 
 
 class Name(str):
@@ -77,7 +78,12 @@ def icon(report: Report) -> str:
 
 
 def title(report: Report) -> str:
-    """The verdict in a few words, without the gate's name."""
+    """The verdict in a few words, without the gate's name; with the tier where that is not the usual one."""
+    tier = report.metadata.get("tier")
+    return _title(report) + (f" ({tier})" if tier in TIERS and tier != USUAL_TIER else "")
+
+
+def _title(report: Report) -> str:
     if report.verdict == "pass":
         return "Passed, with a gain" if gained_credibly(report) else "Passed"
     if report.verdict == "inconclusive":

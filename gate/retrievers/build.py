@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gate.errors import InvalidInput
 from gate.retrievers import KINDS, NEEDS_SNAPSHOT
 from gate.retrievers.base import Retriever
@@ -9,8 +11,9 @@ from gate.settings import Settings
 from gate.snapshot.reader import Snapshot
 
 
-def build_retriever(settings: Settings, snapshot: Snapshot | None) -> Retriever:
-    """The retriever of ``settings``; ``snapshot`` comes from :func:`gate.snapshot.reader.open_snapshot`.
+def build_retriever(settings: Settings, snapshot: Snapshot | None, aside: Collection[str] = ()) -> Retriever:
+    """The retriever of ``settings``; ``snapshot`` comes from :func:`gate.snapshot.reader.open_snapshot`. ``aside``: ids of golden queries
+    that will not be asked, so that a run file which answers them is not told that it holds strangers.
 
     Raises :class:`InvalidInput`.
     """
@@ -28,7 +31,7 @@ def build_retriever(settings: Settings, snapshot: Snapshot | None) -> Retriever:
     if wanted.kind == "run" and wanted.file is not None:
         from gate.retrievers.runfile import RunFileRetriever
 
-        return RunFileRetriever(wanted.file)
+        return RunFileRetriever(wanted.file, aside)
     if wanted.kind == "python":
         from gate.retrievers.python import PythonRetriever
 

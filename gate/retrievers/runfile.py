@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from gate.runs import Ranking, Run, read_run
 
 
 class RunFileRetriever:
-    """Reads the file when entered. A query the run lacks is not yielded: it scores 0 and the report lists it."""
+    """Reads the file when entered. A query the run lacks is not yielded: it scores 0 and the report lists it. ``aside``: ids of golden
+    queries that are not asked."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, aside: Collection[str] = ()) -> None:
+        self.path, self._aside = path, set(aside)
         self.notes: list[str] = []
         self._run: Run | None = None
 
@@ -32,7 +33,7 @@ class RunFileRetriever:
             raise InvalidInput(f"{self.path}: answers 0 of {len(known)} golden queries; its first query id is "
                                f"{next(iter(run.rankings))!r}, that of the golden set is {queries[0].id!r}",
                                "write the run with the golden set's query ids")
-        if strange := len(run.rankings.keys() - known):
+        if strange := len(run.rankings.keys() - known - self._aside):
             self.notes.append(f"{self.path}: {strange} rankings belong to no golden query and are ignored")
         longer = 0
         for query in queries:

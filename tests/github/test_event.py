@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gate.errors import InvalidInput
-from gate.github.event import Mode, choose_mode, mode, read_context, workflow_path
+from gate.github.event import SUPPORTED, Mode, choose_mode, mode, read_context, tier_of, workflow_path
 
 SHA = "a" * 40
 ENV = {
@@ -60,6 +60,9 @@ def context(payload=None, **env):
         ("workflow_dispatch", "refs/tags/main", PAYLOAD, Mode.COMPARE_ONLY),
         ("push", "refs/heads/main", {}, Mode.COMPARE_ONLY),  # an unknown default branch is nobody's
         ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-x", PAYLOAD, Mode.COMPARE_ONLY),
+        ("release", "refs/tags/v1.2.0", PAYLOAD | {"action": "published"}, Mode.COMPARE_ONLY),
+        ("release", "refs/heads/main", PAYLOAD | {"action": "created"}, Mode.COMPARE_ONLY),
+        ("release", "refs/tags/v1.2.0", PAYLOAD | {"action": "deleted"}, Mode.IGNORED),
         ("merge_group", "refs/heads/main", PAYLOAD, Mode.COMPARE_ONLY),  # some runners give it the default branch as ref
     ],
 )
@@ -68,7 +71,22 @@ def test_only_runs_on_the_default_branch_publish(event, ref, payload, expected):
     assert choice.mode is expected and choice.reason
 
 
-@pytest.mark.parametrize("event", ["pull_request_target", "workflow_run", "issue_comment", "release", "repository_dispatch"])
+@pytest.mark.parametrize(
+    ("event", "tier"),
+    [
+        ("pull_request", "pr"),
+        ("push", "pr"),
+        ("merge_group", "pr"),
+        ("workflow_dispatch", "pr"),
+        ("schedule", "nightly"),
+        ("release", "release"),
+    ],
+)
+def test_the_event_says_which_tier_is_judged(event, tier):
+    assert event in SUPPORTED and tier_of(event) == tier
+
+
+@pytest.mark.parametrize("event", ["pull_request_target", "workflow_run", "issue_comment", "repository_dispatch"])
 def test_other_events_are_refused_with_the_ones_that_work(event):
     with pytest.raises(InvalidInput) as caught:
         mode(context(GITHUB_EVENT_NAME=event))

@@ -163,7 +163,7 @@ def beside(moves: dict[int, tuple[int | None, int | None, int | None]], **more: 
             runs[side][line.id] = last[1]
     latest = Reference(Run(runs["main"]), None, BaselineInfo(digest="sha256:" + "f6" * 32, commit=MAIN, created="2026-03-12T08:00:00Z"))
     return assess(golden_of(lines), Run(runs["new"]), Reference(Run(runs["old"]), None, BASELINE), Policy(),
-                  Circumstances("wiki-search", metadata=METADATA, titles=TITLES, **more), latest)
+                  Circumstances("wiki-search", metadata=METADATA, titles=TITLES, **more), latest=latest)
 
 
 def relapsing(**more: Any) -> Report:
