@@ -14,13 +14,16 @@ from gate.changes import change_checks, corpus_changes, label_changes_shown, ret
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.figures import short_digest
+from gate.findings import findings
 from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.policy import Check, Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
+from gate.scoring.beside import extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
+from gate.validity import check_cut, check_found
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
@@ -52,12 +55,16 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story."""
+    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story.
+
+    ``plain``: a run file, of which nobody says how deep it was fetched.
+    """
 
     run: Run
     labels: Mapping[str, str] | None = None
     info: BaselineInfo | None = None
     record: Record | None = None
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,7 @@ def load_reference(path: Path) -> Reference:
         from gate.baseline.record import read_record
 
         return reference_of(read_record(path))
-    return Reference(read_run(path))
+    return Reference(read_run(path), plain=True)
 
 
 def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
@@ -138,7 +145,7 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
 
 def too_deep(metrics: Sequence[Metric], record: Record) -> list[str]:
     """Metrics that look deeper than a record's rankings reach: what was never fetched would count as not found."""
-    return [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
+    return [str(metric) for metric in metrics if record.depth and metric.depth > record.depth]
 
 
 def check_depth(metrics: Sequence[Metric], record: Record) -> None:
@@ -171,28 +178,35 @@ def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str) -> list
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
-           around: Circumstances | None = None, latest: Reference | None = None) -> Report:
+           around: Circumstances | None = None, latest: Reference | None = None, *, plain: bool = False) -> Report:
     """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report. ``latest``: what main
-    retrieves now, where that is known beside the approved baseline."""
+    retrieves now, where that is known beside the approved baseline. ``plain``: the candidate is a run file, of which nobody says how deep
+    it was fetched."""
     around = around or Circumstances()
     if reference and reference.record and reference.record.provenance.kind == "latest":
         raise InvalidInput(f"the record given as the baseline is {reference.record.provenance.sentence()}",
                            "compare with an approved record, and give this one as the latest run (--latest)")
-    metrics = policy.all_metrics
+    metrics, more = policy.all_metrics, extras(policy.primary, golden)
     deep = too_deep(metrics, reference.record) if reference and reference.record else []
-    scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap)
+    scored = score_run(golden, candidate, metrics, policy.unit, policy.overlap, beside=more)
     check_validity(scored, candidate, policy, candidate.name or "candidate")
     must_hit = _must_hit(golden, policy)
     base = comparison = beside = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
-        _found_something(golden, candidate, scored)
+        check_found(golden, candidate, scored)
+        scored = with_shown(scored, more)
+        check_cut([(scored, candidate.name or "candidate", plain)], metrics)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
-        base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None)
+        base = score_run(golden, reference.run, metrics, policy.unit, policy.overlap, require_offsets=reference.labels is None, beside=more)
         check_validity(base, reference.run, policy, reference.run.name or "baseline", stored=reference.labels is not None)
+        if reference.labels is None and latest is None:  # two bare runs; a record did find something, under its own labels
+            check_found(golden, candidate, scored, base)
+        scored = with_shown(scored, more, base)
+        check_cut([(base, reference.run.name or "baseline", reference.plain), (scored, candidate.name or "candidate", plain)], metrics)
         labels = label_changes(reference.labels, golden)
         comparison = compare(golden, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate), declared=[p.tag for p in policy.protected if p.rule == "credible"])
@@ -223,7 +237,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden),
-                  titles=around.titles, show_queries=around.show_queries)
+                  titles=around.titles, show_queries=around.show_queries,
+                  findings=findings(scored, base, comparison, policy.score_floor))
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:
@@ -247,17 +262,6 @@ def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputCh
         return []
     return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
             *retriever_changes(record.retriever, facts["retriever"])]
-
-
-def _found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> None:
-    """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
-    if any(score.first_rank is not None for score in scored.queries.values()):
-        return
-    wanted = next(doc for query in golden.queries if query.id in scored.queries for doc in query.documents)
-    given = next((doc for ranking in candidate.rankings.values() for doc in ranking.docs), "nothing")
-    raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
-                       f"like {wanted!r}, the retriever returns {given!r}",
-                       "make both name documents alike; a run that finds nothing is no baseline")
 
 
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:

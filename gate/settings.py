@@ -82,7 +82,8 @@ class Settings:
 
 def policy_facts(settings: Settings) -> dict[str, Any]:
     """Everything that decides a verdict, who may overrule it, and where the baseline is looked for, as plain values: what a record
-    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh."""
+    digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh. ``score_floor`` is
+    no such thing: it is only reported on."""
     policy, baseline = settings.policy, settings.baseline
     m = policy.method
     return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow,
@@ -136,13 +137,18 @@ def _protected(section: Section, tolerance: float) -> tuple[Protected, ...]:
     return tuple(found)
 
 
+def _score_floor(section: Section) -> float | None:
+    value = section.raw("score_floor")
+    return None if value is None else section.checked_number("score_floor", value, -1e12, 1e12)
+
+
 def _policy(section: Section) -> Policy:
     tolerance = section.number("tolerance", 0.02, 0.0, 1.0)
     metrics = [_metric(section, "metrics", name) for name in section.strings("metrics", DEFAULT_METRICS)]
     policy = Policy(
         primary=_metric(section, "primary", section.text("primary", "ndcg@10")) or parse_metric("ndcg@10"),
         metrics=tuple(m for m in metrics if m is not None), tolerance=tolerance, unit=section.choice("unit", UNITS, "doc"),
-        overlap=section.number("overlap", OVERLAP, 0.01, 1.0),
+        overlap=section.number("overlap", OVERLAP, 0.01, 1.0), score_floor=_score_floor(section),
         inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
         protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
         must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),
@@ -227,7 +233,7 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         show_queries=top.boolean("show_queries", True))
     top.raw("comment")
     top.done()
-    deepest = max((m.k or 0 for m in settings.policy.all_metrics), default=0)
+    deepest = max((m.depth for m in settings.policy.all_metrics), default=0)
     if deepest > settings.depth:
         top.problem("depth", f"depth {settings.depth} is too shallow for a metric with cutoff {deepest}")
     if settings.comment not in COMMENTS:

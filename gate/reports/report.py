@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.comparison import Comparison
+    from gate.findings import Findings
     from gate.golden.model import GoldenSet
     from gate.latest import Latest
     from gate.policy import Check, Policy
@@ -87,3 +88,4 @@ class Report:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True
+    findings: Findings | None = None
