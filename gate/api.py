@@ -19,9 +19,11 @@ from gate.policy import Policy
 from gate.results import Evaluation, Outcome, chosen_metrics
 from gate.retrievers.inline import ask, run_of
 from gate.runs import Run
+from gate.scoring.beside import extras, with_shown
 from gate.scoring.metrics import Metric
 from gate.scoring.score import score_run
 from gate.scoring.units import UNITS
+from gate.validity import check_cut, found_nothing
 
 Golden = str | os.PathLike[str] | GoldenSet | Iterable[Mapping[str, Any]]
 Retrieve = Callable[[str, int], Any]
@@ -62,13 +64,17 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
         run, depth = reference.run, reference.record.depth if reference.record else None
         if reference.record:
             pipeline.check_depth(chosen, reference.record)
-    scored = score_run(labels, run, chosen, unit)
+    more = extras(chosen[0], labels, compared=False)
+    scored = with_shown(score_run(labels, run, chosen, unit, beside=more), more)
     try:
         pipeline.check_validity(scored, run, Policy(max_errors=len(labels.queries)), run.name or "run")
     except CannotDecide as error:
         # The rule is the gate's; its first line speaks of a setting that nobody made here.
         head = f"{run.name or 'run'}: the retriever failed on {len(scored.excluded.errored)} of {plural(len(labels.queries), 'query')}"
         raise RetrieverFailed([head, *error.problems[1:]], "mend the retriever, and try it on one of these queries") from None
+    check_cut([(scored, run.name or "run", reference.plain)], chosen)
+    if scored.queries and (nothing := found_nothing(labels, run, scored)):
+        notes = (*notes, nothing)
     return Evaluation(labels, run, scored, k, unit, depth, reference, notes)
 
 
@@ -90,7 +96,7 @@ def compare(baseline: Evaluation | Stored, candidate: Evaluation | Stored, *, go
     rules, gate, splits = _rules(policy, given)
     old, new = _reference(baseline, "baseline", labels, rules), _reference(candidate, "candidate", labels, rules)
     around = pipeline.Circumstances(gate, notes=_notes(baseline, candidate))
-    return Outcome(pipeline.assess(labels, new.run, old, rules, around, splits=splits))
+    return Outcome(pipeline.assess(labels, new.run, old, rules, around, splits=splits, plain=new.plain))
 
 
 def _golden_set(golden: Golden) -> GoldenSet:
@@ -106,18 +112,18 @@ def _golden_set(golden: Golden) -> GoldenSet:
 
 def _deep_enough(metrics: Iterable[Metric], depth: int, what: str) -> None:
     """What was never fetched must not count as not found."""
-    if deep := [str(metric) for metric in metrics if (metric.k or 0) > depth]:
+    if deep := [str(metric) for metric in metrics if metric.depth > depth]:
         raise InvalidInput(f"{what} is {plural(depth, 'result')} a query, too few for {', '.join(deep)}",
                            "evaluate with a larger `fetch`, or use smaller cutoffs")
 
 
 def _stored(run: Any, name: str) -> pipeline.Reference:
     if isinstance(run, Run):
-        return pipeline.Reference(run)
+        return pipeline.Reference(run, plain=True)
     if isinstance(run, (str, os.PathLike)):
         return pipeline.load_reference(Path(run))
     if isinstance(run, Mapping):
-        return pipeline.Reference(run_of(run, name))
+        return pipeline.Reference(run_of(run, name), plain=True)
     raise InvalidInput(f"{name}: {type(run).__name__} is no run", "give a Run, the path of a run file or record, or a dict of query id → "
                        "ids; a function (query, n) goes through evaluate()")
 
@@ -148,7 +154,7 @@ def _reference(side: Evaluation | Stored, name: str, golden: GoldenSet, policy: 
             _deep_enough(policy.all_metrics, side.depth, f"the depth of the {name}")
         if side.golden is not golden:
             # Removed and changed labels are then shown and judged as in a pull request, and not paired in silence.
-            return pipeline.Reference(reference.run, side.golden.labels)
+            return pipeline.Reference(reference.run, side.golden.labels, plain=reference.plain)
     return reference
 
 

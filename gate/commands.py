@@ -36,7 +36,8 @@ def compare(options: Namespace) -> int:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = pipeline.load_reference(options.latest) if options.latest else None
     report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy,
-                             pipeline.Circumstances(gate, metadata=facts), splits=splits, latest=latest)
+                             pipeline.Circumstances(gate, metadata=facts), splits=splits, latest=latest,
+                             plain=candidate.plain)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
@@ -80,8 +81,10 @@ def evaluate(options: Namespace) -> int:
     from gate import pipeline
     from gate.golden.read import read_golden
     from gate.reports.scores import scores_json, scores_text
+    from gate.scoring.beside import extras, with_shown
     from gate.scoring.metrics import UnknownMetric, parse_metric
     from gate.scoring.score import score_run
+    from gate.validity import check_cut, found_nothing
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     names = options.metrics.split(",") if options.metrics else DEFAULT_METRICS
@@ -98,9 +101,12 @@ def evaluate(options: Namespace) -> int:
     run = reference.run
     if reference.record:
         pipeline.check_depth(metrics, reference.record)
-    scored = score_run(golden, run, metrics, options.unit)
+    more = extras(metrics[0], golden, compared=False)
+    scored = with_shown(score_run(golden, run, metrics, options.unit, beside=more), more)
     pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), run.name or "run")
-    for warning in (*golden.warnings, *run.warnings):
+    check_cut([(scored, run.name or "run", reference.plain)], metrics)
+    nothing = found_nothing(golden, run, scored) if scored.queries else ""
+    for warning in (*golden.warnings, *run.warnings, *([nothing] if nothing else [])):
         print(f"warning: {warning}", file=sys.stderr)
     print(jsonio.dumps(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored).rstrip("\n"))
     return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gate import unjudged
 from gate.golden.model import GoldenSet
 from gate.runs import Run
 from gate.scoring.metrics import Metric
@@ -75,6 +76,8 @@ class Comparison(NamedTuple):
 
     ``identical``: every paired ranking is the same to full depth. ``lost`` / ``gained``: hit → miss / miss → hit at ``flip_k``, by damage.
     ``added``: queries that the baseline's golden set did not have; ``removed`` / ``relabelled``: what became of those it had.
+    ``condensed``: the primary metric over the same pairs without unjudged documents (:mod:`gate.unjudged`); None where the candidate brings
+    no more of those than the baseline. ``entered``: then, those that came into the top, with the number of queries, most frequent first.
     """
 
     primary: Metric
@@ -91,6 +94,8 @@ class Comparison(NamedTuple):
     removed: tuple[str, ...]
     relabelled: tuple[str, ...]
     deltas: Mapping[str, float]
+    condensed: Paired | None = None
+    entered: tuple[tuple[str, int], ...] = ()
 
     @property
     def main(self) -> Paired:
@@ -141,10 +146,13 @@ def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, 
 
 
 def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> bool:
-    """Whether both runs rank exactly the same documents, to full depth, for every query of ``ids``; of no query nothing can be said."""
-    ids = list(ids)
-    return bool(ids) and all(i in baseline.rankings and i in candidate.rankings and baseline.rankings[i].docs == candidate.rankings[i].docs
-               and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
+    """Whether both runs rank exactly the same documents, to full depth, for every query of ``ids``; of no query nothing can be said.
+
+    Candidates count as far as both runs name them: a metric may look at them alone.
+    """
+    ids, before, after = list(ids), baseline.rankings, candidate.rankings
+    return bool(ids) and all(i in before and i in after and before[i].docs == after[i].docs and before[i].chunks == after[i].chunks
+                             and (before[i].candidates is None or after[i].candidates in (None, before[i].candidates)) for i in ids)
 
 
 def _columns(baseline: ScoredRun, candidate: ScoredRun, ids: Sequence[str], metric: Metric) -> tuple[list[int], list[float], list[float]]:
@@ -199,6 +207,10 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
         tags[tag] = {metric: paired_over([row for row in rows if row in partial[metric]] if metric in partial else rows, metric,
                                          test=tested and metric == name) for metric in columns}
     _with_q(metrics, tags, name)
+    entered = unjudged.entered(baseline, candidate, [paired[row] for row in columns[name][0]])
+    if entered:
+        both = [unjudged.condensed_pair(baseline.queries[i], candidate.queries[i], name) for i in paired]
+        columns["condensed"] = (columns[name][0], [before for before, _ in both], [after for _, after in both])
     every = [_change(paired[row], baseline, candidate, name) for row in columns[name][0]]
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]
     gained = [c for c in every if not _hit(c.baseline_rank, primary.k) and _hit(c.candidate_rank, primary.k)]
@@ -209,7 +221,8 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
                       gained=tuple(sorted(gained, key=lambda c: (-c.delta, c.id))),
                       changes=tuple(sorted(moved, key=lambda c: (c.delta, c.id))), paired=paired, unpaired=unpaired,
                       added=labels.added, removed=labels.removed, relabelled=labels.relabelled,
-                      deltas={c.id: c.delta for c in every})
+                      deltas={c.id: c.delta for c in every}, entered=entered,
+                      condensed=paired_over(columns[name][0], "condensed") if entered else None)
 
 
 def _hit(rank: int | None, k: int | None) -> bool:

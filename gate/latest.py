@@ -15,7 +15,9 @@ from gate.figures import fmt_delta, lost_again, plural, short_digest
 from gate.golden.model import GoldenSet
 from gate.policy import Check, Policy
 from gate.runs import Run
+from gate.scoring.beside import extras
 from gate.scoring.score import ScoredRun, score_run
+from gate.validity import check_cut
 
 if TYPE_CHECKING:
     from gate.pipeline import Reference
@@ -57,7 +59,9 @@ def set_against(latest: Reference, golden: GoldenSet, candidate: Run, scored: Sc
         return None, ""
     if why := _unfit(latest, policy, corpus_digest):
         return None, why
-    before = score_run(golden, latest.run, scored.metrics, policy.unit, policy.overlap, require_offsets=latest.labels is None)
+    before = score_run(golden, latest.run, scored.metrics, policy.unit, policy.overlap, require_offsets=latest.labels is None,
+                       beside=extras(policy.primary, golden))
+    check_cut([(before, latest.run.name or "the latest run", latest.plain)], scored.metrics)
     second = compare(golden, before, scored, policy.primary, runs=(latest.run, candidate), method=policy.method,
                      labels=label_changes(latest.labels, golden))
     answered = [i for i in second.paired if not before.queries[i].missing]
@@ -76,7 +80,7 @@ def _unfit(latest: Reference, policy: Policy, corpus_digest: str) -> str:
     if corpus_digest and record.corpus_digest != corpus_digest:
         return _only_baseline(latest, f"it searched another corpus ({short_digest(record.corpus_digest) or 'none'} instead of "
                                       f"{short_digest(corpus_digest)})")
-    if record.depth and (primary.k or 0) > record.depth:
+    if record.depth and primary.depth > record.depth:
         return _only_baseline(latest, f"it holds {record.depth} results for each query, too few for {primary}")
     return ""
 
@@ -87,7 +91,7 @@ def _only_baseline(latest: Reference, why: str) -> str:
 
 
 def _cutoff(scored: ScoredRun, name: str) -> int:
-    return next((metric.k or 0 for metric in scored.metrics if str(metric) == name), 0)
+    return next((metric.depth for metric in scored.metrics if str(metric) == name), 0)
 
 
 def _latest(second: Comparison, first: Comparison, info: BaselineInfo | None) -> Latest:

@@ -14,6 +14,7 @@ from gate.changes import change_checks, corpus_changes, label_changes_shown, ret
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.figures import plural, short_digest
+from gate.findings import findings
 from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
@@ -22,9 +23,10 @@ from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
 from gate.runs import Ranking, Run, read_run
+from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
+from gate.validity import check_cut, check_found, check_validity, too_deep, with_errors_aside
 from gate.validity import check_depth as check_depth
-from gate.validity import check_validity, found_something, too_deep, with_errors_aside
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
@@ -62,12 +64,16 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story."""
+    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story.
+
+    ``plain``: a run file, of which nobody says how deep it was fetched.
+    """
 
     run: Run
     labels: Mapping[str, str] | None = None
     info: BaselineInfo | None = None
     record: Record | None = None
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def load_reference(path: Path) -> Reference:
         from gate.baseline.record import read_record
 
         return reference_of(read_record(path))
-    return Reference(read_run(path))
+    return Reference(read_run(path), plain=True)
 
 
 def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
@@ -147,21 +153,22 @@ def baseline_info(record: Record, **more: Any) -> BaselineInfo:
     return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
-def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, require_offsets: bool = True) -> ScoredRun:
+def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, beside: Beside | None = None,
+            require_offsets: bool = True) -> ScoredRun:
     """Scores over the judged queries. A ranking of one that is set aside is no stranger."""
-    scored = score_run(judged, run, policy.all_metrics, policy.unit, policy.overlap, require_offsets)
+    scored = score_run(judged, run, policy.all_metrics, policy.unit, policy.overlap, require_offsets, beside=beside)
     extra = tuple(i for i in scored.excluded.extra if i not in golden.by_id)
     return scored._replace(excluded=scored.excluded._replace(extra=extra))
 
 
 def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, policy: Policy,
            around: Circumstances | None = None, *, splits: Sequence[str] = (), repeats: Sequence[Run] = (),
-           latest: Reference | None = None) -> Report:
+           latest: Reference | None = None, plain: bool = False) -> Report:
     """Score both runs under the same labels, compare, decide, and put everything that can be shown into one Report.
 
     ``splits``: only their queries are judged, by default all; the labels of the others are compared as well. ``repeats``: further runs of
-    the candidate, for its noise; ``latest``: what main retrieves now, where that is known beside the approved baseline. Raises TooNoisy
-    when the noise is above the tolerance.
+    the candidate, for its noise; ``latest``: what main retrieves now, where that is known beside the approved baseline; ``plain``: the
+    candidate is a run file, of which nobody says how deep it was fetched. Raises TooNoisy when the noise is above the tolerance.
     """
     around = around or Circumstances()
     if reference and reference.record and reference.record.provenance.kind == "latest":
@@ -169,7 +176,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                            "compare with an approved record, and give this one as the latest run (--latest)")
     judged = of_splits(golden, splits)
     deep = too_deep(policy.all_metrics, reference.record) if reference and reference.record else []
-    scored = _scored(golden, judged, candidate, policy)
+    more = extras(policy.primary, judged)
+    scored = _scored(golden, judged, candidate, policy, more)
     name = candidate.name or "candidate"
     check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
     check_answered(judged, candidate, name)
@@ -180,15 +188,21 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     base = comparison = beside = None
     notes = [*golden.warnings, *candidate.warnings, *around.notes]
     if reference is None:
-        found_something(judged, candidate, scored)
+        check_found(judged, candidate, scored)
+        scored = with_shown(scored, more)
+        check_cut([(scored, name, plain)], policy.all_metrics)
         checks = policies.absolute_checks(scored, policy, must_hit)
     else:
         notes += reference.run.warnings
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
-        base = _scored(golden, judged, reference.run, policy, require_offsets=reference.labels is None)
+        base = _scored(golden, judged, reference.run, policy, more, require_offsets=reference.labels is None)
         side = reference.run.name or "baseline"
         check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
         check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
+        if reference.labels is None and latest is None:  # two bare runs; a record did find something, under its own labels
+            check_found(judged, candidate, scored, base)
+        scored = with_shown(scored, more, base)
+        check_cut([(base, side, reference.plain), (scored, name, plain)], policy.all_metrics)
         labels = label_changes(reference.labels, golden)
         comparison = compare(judged, base, scored, policy.primary, method=policy.method, labels=labels,
                              runs=(reference.run, candidate), declared=[p.tag for p in rules.protected if p.rule == "credible"])
@@ -221,7 +235,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
-                  titles=around.titles, show_queries=around.show_queries, noise=noise)
+                  titles=around.titles, show_queries=around.show_queries, noise=noise,
+                  findings=findings(scored, base, comparison, policy.score_floor))
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:

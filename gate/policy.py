@@ -9,11 +9,13 @@ from typing import NamedTuple
 from gate import errors
 from gate.comparison import Comparison, Method, Paired
 from gate.figures import fmt_interval, fmt_percent, fmt_size, fmt_value, metric_label
+from gate.scoring.beside import TOP
 from gate.scoring.metrics import Metric, parse_metric
 from gate.scoring.score import ScoredRun
 from gate.scoring.units import OVERLAP
 from gate.statistics.multiplicity import holm
 from gate.statistics.power import queries_needed
+from gate.unjudged import newcomers, over_judged, ruled_out
 
 # Worst last: the verdict is the maximum over all checks.
 OUTCOMES = ("pass", "inconclusive", "fail")
@@ -36,7 +38,10 @@ class Protected(NamedTuple):
 
 @dataclass(frozen=True)
 class Policy:
-    """What counts as a real drop. Values are in units of the metrics, 0 to 1; ``overlap``: the share of a span that a chunk must hold."""
+    """What counts as a real drop. Values are in units of the metrics, 0 to 1; ``overlap``: the share of a span that a chunk must hold.
+
+    ``score_floor``: a score of the retriever below which a system would refuse to answer; it is only reported on, and decides nothing.
+    """
 
     primary: Metric = field(default_factory=lambda: parse_metric("ndcg@10"))
     metrics: tuple[Metric, ...] = field(default_factory=lambda: tuple(map(parse_metric, DEFAULT_METRICS)))
@@ -51,6 +56,7 @@ class Policy:
     max_drop: Mapping[str, float] = field(default_factory=dict)
     max_errors: int = 0
     method: Method = field(default_factory=Method)
+    score_floor: float | None = None
 
     @property
     def all_metrics(self) -> tuple[Metric, ...]:
@@ -107,12 +113,16 @@ def quality_checks(comparison: Comparison, candidate: ScoredRun, policy: Policy,
     checks = list(drops) or [drop_check(comparison, policy)]
     checks += absolute_checks(candidate, policy, must_hit_ids, comparison.paired)
     checks += _protected(comparison, policy)
-    for name, limit in policy.max_drop.items():
-        fall = -comparison.metrics[name].delta
-        outcome = "fail" if fall > limit + 1e-12 else "pass"
-        checks.append(Check(f"max-drop {name}", outcome, f"{_moved(name, -fall, limit)}; a fall of at most {limit:g} is allowed.",
-                            {"drop": fall, "limit": limit}))
-    return checks
+    return checks + [_max_drop(name, limit, comparison.metrics[name]) for name, limit in policy.max_drop.items()]
+
+
+def _max_drop(name: str, limit: float, paired: Paired) -> Check:
+    if paired.n == 0:
+        return Check(f"max-drop {name}", "fail", f"No query has a {metric_label(name)} on both sides, so nothing guards its fall.",
+                     {"drop": None, "limit": limit})
+    fall = -paired.delta
+    return Check(f"max-drop {name}", "fail" if fall > limit + 1e-12 else "pass",
+                 f"{_moved(name, -fall, limit)}; a fall of at most {limit:g} is allowed.", {"drop": fall, "limit": limit})
 
 
 def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence[str], paired: Sequence[str] = ()) -> list[Check]:
@@ -127,10 +137,9 @@ def absolute_checks(candidate: ScoredRun, policy: Policy, must_hit_ids: Sequence
         value = min((v for v in values if v is not None), default=None)
         # Unrounded against the number as written: 0.85 is not below 0.85.
         low = value is None or value < floor - 1e-12
-        shown = "undefined" if value is None else fmt_value(value, floor)
-        checks.append(Check(f"floor {name}", "fail" if low else "pass",
-                            f"{metric_label(name)} is {shown}, {'below' if low else 'not below'} its floor {floor:g}.",
-                            {"value": value, "floor": floor}))
+        sentence = f"{metric_label(name)} has a value for no query, so nothing holds it above its floor {floor:g}." if value is None else \
+            f"{metric_label(name)} is {fmt_value(value, floor)}, {'below' if low else 'not below'} its floor {floor:g}."
+        checks.append(Check(f"floor {name}", "fail" if low else "pass", sentence, {"value": value, "floor": floor}))
     if must_hit_ids:
         checks.append(_must_hit(candidate, policy, must_hit_ids))
     return checks
@@ -175,10 +184,10 @@ def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whos
     sentence where there is more than one reference."""
     name, main, delta = str(policy.primary), comparison.main, policy.tolerance
     numbers: dict[str, float | int | str | None] = {"delta": main.delta, "tolerance": delta, "n": main.n, "changed": main.changed}
-    if comparison.identical:
-        return Check(check, "pass", f"All rankings are identical to {whose}; there is nothing to test.", numbers)
     if main.n == 0:
         return Check(check, "fail", "No query of this golden set can be compared with the baseline.", numbers)
+    if comparison.identical:
+        return Check(check, "pass", f"All rankings are identical to {whose}; there is nothing to test.", numbers)
     if main.ci is None:
         return Check(check, "inconclusive", _led(lead, f"Only {main.n} query can be paired; that decides nothing."), numbers)
     lo, hi = main.ci.lo, main.ci.hi
@@ -189,6 +198,12 @@ def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whos
     if main.changed == 0:
         return Check(check, "pass", _led(lead, f"No query's {metric_label(name)} changed, though some rankings did ({span})."), numbers)
     if main.delta <= -delta + _NOISE and hi < 0:
+        judged = comparison.condensed
+        if judged is not None and ruled_out(judged, delta):
+            return Check(check, "inconclusive",
+                         f"{moved}, but over judged documents alone {over_judged(judged, delta)}, so a drop of {delta:g} is not shown. "
+                         f"{newcomers(comparison, policy.primary.k or TOP)} Label them, and run this again (README, «Unjudged documents»).",
+                         numbers | {"condensed_delta": judged.delta, "unjudged_documents": len(comparison.entered)})
         return Check(check, "fail", f"{moved}, a credible drop of at least {delta:g}.", numbers)
     if lo > -delta + _NOISE:
         return Check(check, "pass", f"{moved}; a drop of {delta:g} is ruled out.{few}", numbers)

@@ -13,7 +13,7 @@ from gate.statistics.bootstrap import METHODS
 
 
 def rules_of(policy: Policy) -> dict[str, Any]:
-    """Every rule as a plain value, under the name that the configuration gives it."""
+    """Every rule as a plain value, under the name that the configuration gives it. ``score_floor`` is only reported on: it is none."""
     m = policy.method
     return {"primary": str(policy.primary), "metrics": [str(x) for x in policy.metrics], "tolerance": policy.tolerance,
             "unit": policy.unit, "overlap": policy.overlap, "inconclusive": policy.inconclusive, "floors": dict(policy.floors),
@@ -60,6 +60,11 @@ def _protected(section: Section, tolerance: float) -> tuple[Protected, ...]:
     return tuple(found)
 
 
+def _score_floor(section: Section) -> float | None:
+    value = section.raw("score_floor")
+    return None if value is None else section.checked_number("score_floor", value, -1e12, 1e12)
+
+
 def read_policy(section: Section) -> Policy:
     """The rules of a ``policy:`` section, defaults where it says nothing. Faults are remembered in the section."""
     tolerance = section.number("tolerance", 0.02, 0.0, 1.0)
@@ -67,7 +72,7 @@ def read_policy(section: Section) -> Policy:
     policy = Policy(
         primary=_metric(section, "primary", section.text("primary", "ndcg@10")) or parse_metric("ndcg@10"),
         metrics=tuple(m for m in metrics if m is not None), tolerance=tolerance, unit=section.choice("unit", UNITS, "doc"),
-        overlap=section.number("overlap", OVERLAP, 0.01, 1.0),
+        overlap=section.number("overlap", OVERLAP, 0.01, 1.0), score_floor=_score_floor(section),
         inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
         protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
         must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),

@@ -98,6 +98,8 @@ class Evaluation:
     __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
+        from gate.findings import findings
+        from gate.reports.beside import beside_lines
         from gate.reports.escape import clean
         from gate.reports.rows import EXCLUDED
         from gate.reports.text import table
@@ -112,6 +114,7 @@ class Evaluation:
                 yield from (f"    {clean(i, 40)}: {clean(self.errors[i].partition(chr(10))[0], 400)}" for i in ids[:_SHOWN])
         if self.scored.unanswerable:
             yield f"  {plural(len(self.scored.unanswerable), 'unanswerable query')}, in no mean"
+        yield from (f"  {clean(line, 400)}" for line in beside_lines(findings(self.scored)))
         said = (*self.golden.warnings, *self.run.warnings, *self.notes)
         yield from (f"  note: {clean(note, 400)}" for note in said[:_SHOWN])
         if len(said) > _SHOWN:

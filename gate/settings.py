@@ -187,7 +187,7 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         show_queries=top.boolean("show_queries", True))
     top.raw("comment")
     top.done()
-    deepest = max((m.k or 0 for m in settings.policy.all_metrics), default=0)
+    deepest = max((m.depth for m in settings.policy.all_metrics), default=0)
     if deepest > settings.depth:
         top.problem("depth", f"depth {settings.depth} is too shallow for a metric with cutoff {deepest}")
     if settings.comment not in COMMENTS:

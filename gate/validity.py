@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gate import policy as policies
 from gate.errors import CannotDecide, InvalidInput
+from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.policy import Policy
 from gate.runs import Run
+from gate.scoring.cut import too_short
 from gate.scoring.score import ScoredRun
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 def too_deep(metrics: Sequence[Metric], record: Record) -> list[str]:
     """Metrics that look deeper than a record's rankings reach: what was never fetched would count as not found."""
-    return [str(metric) for metric in metrics if record.depth and (metric.k or 0) > record.depth]
+    return [str(metric) for metric in metrics if record.depth and metric.depth > record.depth]
 
 
 def check_depth(metrics: Sequence[Metric], record: Record) -> None:
@@ -59,13 +61,26 @@ def with_errors_aside(scored: ScoredRun, golden: GoldenSet, run: Run) -> ScoredR
     return scored._replace(excluded=scored.excluded._replace(errored=errored))
 
 
-def found_something(golden: GoldenSet, candidate: Run, scored: ScoredRun) -> None:
-    """A first run that finds nothing at all would become a baseline that nothing can ever fall below."""
-    if any(score.first_rank is not None for score in scored.queries.values()):
-        return
-    shown = [query for query in golden.queries if query.id in scored.queries and not query.blind]
+def check_cut(runs: Iterable[tuple[ScoredRun, str, bool]], metrics: Sequence[Metric]) -> None:
+    """Raise when a run file was cut before a metric stops looking. ``runs``: scores, name, and whether it is such a file."""
+    found = [(name, *too_short(scored.queries.values(), metrics)) for scored, name, plain in runs if plain]
+    if problems := [f"{name}: every ranking ends after {plural(length, 'result')}, too few for {', '.join(deep)}"
+                    for name, length, deep in found if deep]:
+        raise InvalidInput(problems, "make the run again with more results for each query, or use smaller cutoffs")
+
+
+def check_found(golden: GoldenSet, candidate: Run, *runs: ScoredRun) -> None:
+    """A first run that finds nothing at all would become a baseline that nothing can ever fall below; and of two such runs neither is."""
+    if fault := found_nothing(golden, candidate, *runs):
+        raise InvalidInput(fault, "make both name documents alike; a run that finds nothing is no baseline")
+
+
+def found_nothing(golden: GoldenSet, run: Run, *runs: ScoredRun) -> str:
+    """That no query of any of the scored runs, ``run`` the first, found a relevant document; empty when one did."""
+    if any(score.first_rank is not None for scored in runs for score in scored.queries.values()):
+        return ""
+    shown = [query for query in golden.queries if query.id in runs[0].queries and not query.blind]
     wanted = next((doc for query in shown for doc in query.documents), "a name that is not shown, since all its queries are blind")
-    given = next((doc for query in shown if query.id in candidate.rankings for doc in candidate.rankings[query.id].docs), "nothing")
-    raise InvalidInput(f"none of the {len(scored.queries)} queries found a relevant document, at any depth: the golden set names documents "
-                       f"like {wanted!r}, the retriever returns {given!r}",
-                       "make both name documents alike; a run that finds nothing is no baseline")
+    given = next((doc for query in shown if query.id in run.rankings for doc in run.rankings[query.id].docs), "nothing")
+    return (f"none of the {len(runs[0].queries)} queries found a relevant document, at any depth{' or side' * (len(runs) > 1)}: the golden "
+            f"set names documents like {wanted!r}, the retriever returns {given!r}")

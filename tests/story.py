@@ -31,8 +31,9 @@ def golden(n: int = N, **more) -> str:
 
 
 def run(lost: int = 0, n: int = N, noise: str = "x") -> str:
-    """A run in which the first ``lost`` queries do not find their document."""
-    return lines({"id": f"q{i}", "ranked": [noise, "y"] if i < lost else [f"d{i}", noise]} for i in range(n))
+    """A run in which the first ``lost`` queries do not find their document. The last query has one result more: rankings of one length
+    would look as if somebody had cut them."""
+    return lines({"id": f"q{i}", "ranked": ([noise, "y"] if i < lost else [f"d{i}", noise]) + ["z"] * (i == n - 1)} for i in range(n))
 
 
 @dataclass

@@ -196,7 +196,8 @@ def test_every_query_is_asked_once_for_what_is_fetched_and_more_is_cut():
     found = evaluate([*THREE, {"id": "u", "query": "none", "relevant": [], "answerable": False}], retrieve, fetch=7)
     assert seen == [("one", 7), ("two", 7), ("three", 7), ("none", 7)]
     assert all(len(ranking.docs) == 7 and ranking.ms >= 0 for ranking in found.run.rankings.values())
-    assert found.notes == ("1 query got more than 7 results; the rest was cut",) and "note: 1 query got more" in str(found)
+    assert found.notes[0] == "1 query got more than 7 results; the rest was cut" and "note: 1 query got more" in str(found)
+    assert "none of the 3 queries found a relevant document" in found.notes[1]
 
 
 def test_cutoffs_count_documents_or_chunks_as_asked():
@@ -294,7 +295,8 @@ def test_an_evaluation_prints_means_counts_and_everything_left_out():
   rr        1.0000
   ndcg@5    1.0000
   1 without a relevant document; no score: e
-  1 unanswerable query, in no mean"""
+  1 unanswerable query, in no mean
+  of the results in the top 5, 0.0 % repeat a document that stands above, 50.0 % nobody has judged for the query"""
 
 
 def test_worst_gives_the_lowest_values_with_what_stood_there_instead():

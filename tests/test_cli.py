@@ -214,3 +214,34 @@ def test_a_metric_deeper_than_the_record_is_refused(files, capsys):
 def test_a_run_that_failed_on_every_query_is_no_score(files, capsys):
     (files / "bad.jsonl").write_text("".join(json.dumps({"id": f"q{i}", "error": "boom"}) + "\n" for i in range(300)))
     assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "bad.jsonl")]) == 3
+
+
+def test_versions_candidates_and_a_score_floor_reach_the_report_and_a_changed_floor_needs_no_approval(files, capsys):
+    def ranked(stale):
+        return "".join(json.dumps({"id": f"q{i}", "ranked": [f"old{i}", f"d{i}"] if stale else [f"d{i}", f"old{i}", "x"],
+                                   "candidates": [f"d{i}", "y"], "scores": [0.9, 0.1] if stale else [0.9, 0.5, 0.1]}) + "\n"
+                       for i in range(300))
+
+    (files / "golden.yml").write_text("versions: versions.jsonl\n")
+    (files / "versions.jsonl").write_text("".join(json.dumps({"current": f"d{i}", "older": [f"old{i}"]}) + "\n" for i in range(40)))
+    (files / "golden.jsonl").write_text(golden() + '{"id": "u", "query": "?", "relevant": [], "answerable": false}\n')
+    (files / "run.jsonl").write_text(ranked(False))
+    config = ["run", "--config", str(files / "retrieval-gate.yml")]
+    (files / "retrieval-gate.yml").write_text(CONFIG + "policy: {primary: recall@10, score_floor: 0.4}\n")
+    assert main([*config, "--record", str(files / "main.json.gz")]) == 0
+    (files / "run.jsonl").write_text(ranked(True))
+    (files / "retrieval-gate.yml").write_text(CONFIG + "policy: {primary: recall@10, score_floor: 0.95, max_drop: {}}\n")
+    capsys.readouterr()
+    assert main([*config, "--baseline", str(files / "main.json.gz"), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["versions"]["n"], report["versions"]["baseline"], report["versions"]["candidate"]) == (40, 1.0, 0.0)
+    assert len(report["versions"]["stale"]) == 40 and report["stages"]["candidate"] == {"candidate_recall": 1.0, "recall": 1.0, "loss": 0.0}
+    assert report["unanswerable"]["above"]["candidate"]["answerable"] == {"above": 0, "scored": 300, "unscored": 0}
+    assert report["input_changes"] == []
+    assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "main.json.gz")]) == 0
+    out = capsys.readouterr().out
+    assert "stages: candidates@100: the ceiling 1.000, final list: recall@10 1.000" in out
+    assert "latest@10: of 40 queries that want a current version, 100.0 % have no outdated one above it." in out
+    (files / "retrieval-gate.yml").write_text(CONFIG + "policy: {primary: recall@10, floors: {latest@10: 0.9}}\n")
+    assert main([*config, "--baseline", str(files / "main.json.gz")]) == 1
+    assert "latest@10 is 0.000, below its floor 0.9" in capsys.readouterr().out

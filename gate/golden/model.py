@@ -21,11 +21,18 @@ class Span(NamedTuple):
     grade: float = 1.0
 
 
+class Version(NamedTuple):
+    """The current version of a document, with what answers alike, and its outdated versions; ids sorted."""
+
+    current: tuple[str, ...]
+    older: tuple[str, ...]
+
+
 class Query(NamedTuple):
     """One question and what should be found for it. ``gains``: document id → grade; a grade ≤ 0 is judged, worth nothing.
 
-    ``groups``: the members of every equivalence group that ``gains`` names a member of. Everything that decides a score is here, so that
-    scoring needs nothing else.
+    ``groups``: the members of every equivalence group that ``gains`` names a member of. ``versions``: documents that the query wants in
+    their current version. Everything that decides a score is here, so that scoring needs nothing else.
     """
 
     id: str
@@ -39,6 +46,7 @@ class Query(NamedTuple):
     cluster: str = ""
     line: int = 0
     groups: tuple[tuple[str, ...], ...] = ()
+    versions: tuple[Version, ...] = ()
 
     @property
     def blind(self) -> bool:
@@ -76,8 +84,10 @@ class Query(NamedTuple):
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
                  "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans)}
-        if self.groups:  # only then: baselines remember the digests of queries without groups
+        if self.groups:  # only then, and likewise below: baselines remember the digests of queries without
             value["groups"] = sorted(sorted(group) for group in self.groups)
+        if self.versions:
+            value["versions"] = sorted([sorted(version.current), sorted(version.older)] for version in self.versions)
         return digest(value).removeprefix("sha256:")
 
 

@@ -13,7 +13,8 @@ from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
 _HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
-_HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "float_grades", "notes"}
+_HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "versions", "float_grades", "notes"}
+_SIDE_FILES = ("equivalences", "versions")
 
 
 class BadLine(Exception):
@@ -186,6 +187,18 @@ class _Reader:
         self.warnings += groups.warnings
         return groups.problems
 
+    def version(self, path: Path) -> tuple[str, ...]:
+        """Give the queries, which have their groups, the versions they ask for; returns what is wrong with the versions."""
+        from gate.golden.versions import read_versions, with_versions
+
+        versions = read_versions(path, self.doc_ids)
+        for name, query in self.queries.items():
+            self.queries[name] = with_versions(query, versions)
+        self.warnings += versions.warnings
+        if versions.of and not any(query.versions for query in self.queries.values()):
+            self.warnings.append(f"{path}: no query asks for a current version that it names, so nothing is said of versions")
+        return versions.problems
+
 
 def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
     """golden.yml beside the set: its values and what is wrong with it."""
@@ -196,18 +209,19 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
 
     document = load_yaml(beside[0])
     problems = [document.at(key, "unknown key") for key in document.value if key not in _HEADER_KEYS]
-    for key in ("version", "owner", "corpus_digest", "equivalences"):
+    for key in ("version", "owner", "corpus_digest", *_SIDE_FILES):
         if not isinstance(document.value.get(key, ""), str):
             problems.append(document.at(key, f"`{key}` must be a string (quote it)"))
             document.value.pop(key)
     if not isinstance(document.value.get("float_grades", False), bool):
         problems.append(document.at("float_grades", "`float_grades` must be true or false"))
-    if document.value.get("equivalences"):
-        from gate.golden.groups import misplaced
+    for key in _SIDE_FILES:
+        if document.value.get(key):
+            from gate.golden.groups import misplaced
 
-        if fault := misplaced(path.parent, document.value["equivalences"]):
-            problems.append(document.at("equivalences", f"`equivalences` {fault}"))
-            document.value.pop("equivalences")
+            if fault := misplaced(path.parent, document.value[key]):
+                problems.append(document.at(key, f"`{key}` {fault}"))
+                document.value.pop(key)
     return document.value, problems
 
 
@@ -222,6 +236,8 @@ def read_golden(path: str | Path) -> GoldenSet:
         reader.take(last, text)
     if header.get("equivalences"):
         problems += reader.group(path.parent / header["equivalences"])
+    if header.get("versions"):
+        problems += reader.version(path.parent / header["versions"])
     return _golden_set(reader, header, problems, last - count)
 
 

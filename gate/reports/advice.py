@@ -63,7 +63,8 @@ def _locally(report: Report) -> Sentence:
     if report.verdict == "inconclusive":
         color = "would be red: this gate counts an inconclusive comparison as failed." if report.exit_code else \
             "would pass with a warning."
-        return (f"In CI this change {color} ", *_settle(report), "To know, add golden queries where this change acts.")
+        return (f"In CI this change {color} ", *_settle(report), *([] if _unlabelled(report) else [
+            "To know, add golden queries where this change acts."]))
     if report.verdict == "no-baseline" and not report.exit_code:
         return ("Nothing was compared. Write a record with ", Name("--record"), " and compare with ", Name("--baseline"), ".")
     return ("In CI this change would be green", "; after the merge its gain could be locked in." if gained_credibly(report) else ".")
@@ -108,6 +109,8 @@ def _losses(report: Report) -> int:
 def _settle(report: Report) -> Sentence:
     """What would settle an inconclusive comparison, as sentences that end with a space."""
     drop = next((check for check in report.checks if check.name in ("anchor", "drop") and check.outcome == "inconclusive"), None)
+    if _unlabelled(report):
+        return ("Label the unjudged documents that came up, worthless ones too: the reports list them, the most frequent first. ",)
     need, n = (drop.numbers.get("queries_needed"), drop.numbers.get("n")) if drop else (None, None)
     many = f"About {plural(need, 'query')}" if isinstance(need, int) and need <= _MOST_QUERIES else f"More than {_MOST_QUERIES:,} queries"
     cost = (f"{many} like these would settle it; there are {n:,}. "
@@ -116,7 +119,15 @@ def _settle(report: Report) -> Sentence:
     return (ask, cost)
 
 
+def _unlabelled(report: Report) -> bool:
+    """Whether what keeps a drop from being one is that nobody has judged what came up."""
+    return any("condensed_delta" in check.numbers for check in report.checks)
+
+
 def _inconclusive(report: Report) -> Sentence:
+    if _unlabelled(report):
+        return (*_settle(report), "This gate counts an inconclusive comparison as failed." if report.exit_code
+                else "It does not block the merge.")
     end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden "
            "queries where it acts."
            if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")

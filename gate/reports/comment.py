@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, problems, provenance, remarks, rows, since, words
+from gate.reports import advice, beside, problems, provenance, remarks, rows, since, words
 from gate.reports.headline import headline
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence
@@ -79,7 +79,8 @@ def fit(report: Report, template: str, budget: int, measure: Callable[[str], int
 
 def _longest_table(report: Report) -> int:
     c = report.comparison
-    lists = (report.checks, report.problems, report.input_changes, report.notes, report.policy.all_metrics)
+    more = beside.shown(report, beside.MOST_DOCUMENTS)
+    lists = (report.checks, report.problems, report.input_changes, report.notes, rows.metric_rows(report), more["entered"], more["stale"])
     sizes = list(map(len, lists))
     return max([*sizes, len(c.lost), 2 * len(c.gained), len(c.tags)] if c else sizes)
 
@@ -141,6 +142,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "top_before": figures.fmt_value(sum(b for b, _ in tops) / len(tops)) if tops else "",
         "top_after": figures.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
         "excluded": [(len(ids), ids, rows.EXCLUDED[name]) for name, ids in rows.excluded(report).items() if ids],
+        **beside.shown(report, n),
         "latency": latency_line(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
         "marker": marker(report),
     }

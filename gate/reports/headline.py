@@ -10,6 +10,8 @@ from gate.policy import Check
 from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, confidence, marked
+from gate.scoring.beside import TOP
+from gate.unjudged import newcomers
 
 if TYPE_CHECKING:
     from gate.latest import Latest
@@ -126,6 +128,11 @@ def _accepted(report: Report, failed: list[Check]) -> Sentence:
 
 def _held(report: Report, comparison: Comparison) -> Sentence:
     main, limit = comparison.main, report.policy.tolerance
+    if unlabelled := next((check for check in report.checks if "condensed_delta" in check.numbers), None):
+        since_main = report.latest.comparison if report.latest and unlabelled.name == "drop" else None
+        told = since_main or comparison
+        return ("Against main as it is now, " if since_main else "", *movement(report, told), ", but not over judged documents alone: ",
+                newcomers(told, told.primary.k or TOP))
     if report.verdict == "inconclusive" and report.latest and not _open(report, "anchor") and _open(report, "drop"):
         return (f"The approved baseline is held, but a drop of {limit:g} from what main retrieves now can be neither shown nor ruled out.",)
     if comparison.identical:

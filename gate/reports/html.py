@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 
 from gate import figures
-from gate.reports import advice, provenance, remarks, rows, since, words
+from gate.reports import advice, beside, provenance, remarks, rows, since, words
 from gate.reports.comment import latency_line, shorten
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
@@ -54,6 +54,7 @@ def _context(report: Report) -> dict[str, Any]:
         "scored": any(row.baseline is not None or row.candidate is not None for row in unanswerable),
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
         "latency": latency_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
+        **beside.shown(report, _IDS),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gate.comparison import Paired, QueryChange
-from gate.reports import rows
+from gate.reports import beside, beside_json, rows
 from gate.reports.report import Report
 from gate.reports.words import label_of
 
@@ -26,7 +26,9 @@ def report_json(report: Report) -> dict[str, Any]:
                  for tag, table in comparison.tags.items()} if comparison else {},
         "flips": {"lost": [_flip(report, change) for change in comparison.lost] if comparison else [],
                   "gained": [_flip(report, change) for change in comparison.gained] if comparison else []},
-        "latest": _latest(report), "unanswerable": _unanswerable(report),
+        "latest": _latest(report), "stages": beside_json.stages_json(report.findings), "versions": _versions(report),
+        "top_k": beside_json.top_json(report.findings), "condensed": beside_json.condensed_json(beside.with_unjudged(report)),
+        "unanswerable": _unanswerable(report) | beside_json.refusals_json(report.findings),
         "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
         "noise": _noise(report), "latency": report.latency._asdict() | {"ratio": report.latency.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
@@ -53,7 +55,8 @@ def _json(value: Any) -> Any:
 
 def _paired(paired: Paired) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "baseline": paired.baseline, "candidate": paired.candidate, "delta": paired.delta,
+        # Of no query there is no mean; 0 would be one.
+        **{key: getattr(paired, key) if paired.n else None for key in ("baseline", "candidate", "delta")},
         "ci": [paired.ci.lo, paired.ci.hi] if paired.ci else None, "p_value": paired.p_value, "q_value": paired.q_value,
         "better": paired.better, "worse": paired.worse, "n": paired.n}
     if paired.mcnemar is not None:
@@ -105,7 +108,15 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
     if text := rows.query_text(report, change.id):
         found["query"] = text
     instead = rows.taker(report, change)
-    return found | ({"replaced_by": instead} if instead else {})
+    stages = report.findings.stages if report.findings else None
+    return found | ({"replaced_by": instead} if instead else {}) | (
+        {"stage": stages.lost[change.id]} if stages and change.id in stages.lost else {})
+
+
+def _versions(report: Report) -> dict[str, Any] | None:
+    found = beside_json.versions_json(report.findings)
+    return found and found | {"stale": [{"id": row.id, "document": row.doc, "rank": row.rank, "new": row.new}
+                                        | ({"query": row.text} if report.show_queries else {}) for row in beside.stale_rows(report)]}
 
 
 def _unanswerable(report: Report) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.comparison import Comparison
+    from gate.findings import Findings
     from gate.golden.model import GoldenSet
     from gate.latest import Latest
     from gate.policy import Check, Policy
@@ -91,3 +92,4 @@ class Report:
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True
     noise: Repeats | None = None
+    findings: Findings | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gate.comparison import SMALL_STRATUM, Comparison, Paired, QueryChange
-from gate.figures import fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_value, metric_label, plural
+from gate.figures import NONE, fmt_delta, fmt_interval, fmt_p, fmt_pair, fmt_value, metric_label, plural
 from gate.reports.report import Report
 from gate.reports.words import fmt_rank
 from gate.runs import Run
@@ -48,6 +48,8 @@ def _floor(report: Report, name: str) -> tuple[float, ...]:
 def _metric_row(report: Report, name: str, paired: Paired, primary: bool) -> MetricRow:
     policy = report.policy
     limits = (-policy.tolerance,) if primary else (-policy.max_drop[name],) if name in policy.max_drop else ()
+    if paired.n == 0:  # no query has a value on both sides, and 0 would be one
+        return MetricRow(metric_label(name), primary, *[NONE] * 3)
     before, after = fmt_pair(paired.baseline, paired.candidate, *_floor(report, name))
     return MetricRow(metric_label(name), primary, before, after, fmt_delta(paired.delta, *limits),
                      _interval(report, paired, *limits), paired.better, paired.worse, paired.n)
@@ -72,16 +74,19 @@ class FlipRow(NamedTuple):
     instead_title: str = ""
     gap: str = ""  # why nothing stands at the old rank
     unstable: bool = False  # ranked differently between repeats of the candidate
+    stage: str = ""  # which one lost it, where that is known
 
 
 def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[FlipRow]:
     """Rows in the order given; made one by one, since a report may show a few of very many."""
     unstable = set(report.noise.unstable) if report.noise else ()
+    stages = report.findings.stages if report.findings else None
     for change in changes:
         instead = taker(report, change)
         yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank),
                       fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead),
-                      "" if instead else gap(report, change), change.id in unstable)
+                      "" if instead else gap(report, change), change.id in unstable,
+                      (stages.lost.get(change.id) if stages else None) or "")
 
 
 def query_text(report: Report, query_id: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gate.figures import plural
+from gate.findings import findings
 from gate.golden.model import GoldenSet
+from gate.reports.beside import beside_lines
+from gate.reports.beside_json import scores_beside
 from gate.scoring.score import ScoredRun
 from gate.statistics.levels import level_interval
 
@@ -20,7 +23,8 @@ def scores_json(golden: GoldenSet, scored: ScoredRun) -> dict[str, Any]:
                          "errored": list(scored.excluded.errored), "extra": list(scored.excluded.extra),
                          "unanswerable": list(scored.unanswerable)},
             "tags": {tag: {"n": len(ids), "metrics": {name: scored.mean(name, ids) for name in names}} for tag, ids in tags.items()},
-            "queries": {i: dict(score.values) for i, score in scored.queries.items()}}
+            "queries": {i: {name: score.values[name] for name in names if name in score.values} for i, score in scored.queries.items()},
+            **scores_beside(findings(scored))}
 
 
 def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
@@ -29,7 +33,8 @@ def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
     rows = [("", "n", *names), ("all", len(scored.queries), *(scored.mean(n) for n in names)),
             ("  95 % interval", "", *(f"{found[0]:.3f}–{found[1]:.3f}" if found else "–" for found in _intervals(golden, scored).values()))]
     rows += [(tag, len(ids), *(scored.mean(n, ids) for n in names)) for tag, ids in _by_tag(golden, scored).items()]
-    table = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    table = [[f"{cell:.4f}" if isinstance(cell, float) else "–" if cell is None else str(cell) for cell in row]
+             for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
              for row in table]
@@ -40,6 +45,7 @@ def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
               if ids]
     if scored.unanswerable:
         lines.append(f"{plural(len(scored.unanswerable), 'unanswerable query')}, kept apart")
+    lines += beside_lines(findings(scored))
     return "\n".join(lines) + "\n"
 
 

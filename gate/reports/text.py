@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from gate import figures
 from gate.comparison import QueryChange
-from gate.reports import advice, provenance, remarks, rows, words
+from gate.reports import advice, beside, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
 from gate.reports.headline import headline
 from gate.reports.problems import problems
@@ -16,6 +16,7 @@ from gate.reports.report import Report
 T = TypeVar("T")
 
 _MOST_ROWS = 30
+_MOST_DOCUMENTS = 10
 _COLORS = {"pass": "32", "accepted": "32", "fail": "31", "inconclusive": "33"}
 _OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
 
@@ -55,6 +56,8 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield ""
     yield from _since(report)
     yield ""
+    yield from _beside(report)
+    yield ""
     yield from _checks(report)
     yield ""
     if report.comparison is not None:
@@ -69,6 +72,10 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
         yield ""
         yield from _tags(report)
         yield ""
+    yield from _both(report, f"Top {report.findings.k if report.findings else 0}: results that", beside.top_rows(report.findings))
+    yield ""
+    yield from _both(report, "Refusing below the score floor", beside.refusal_rows(report.findings))
+    yield ""
     if report.input_changes:
         yield "Changed inputs"
         yield from (f"  {clean(c.name, 80)}: {clean(c.old, 80) or 'none'} -> {clean(c.new, 80) or 'none'}"
@@ -129,6 +136,30 @@ def _metrics(report: Report) -> Iterator[str]:
                f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
 
 
+def _beside(report: Report) -> Iterator[str]:
+    found, unjudged = report.findings, beside.with_unjudged(report)
+    entered = unjudged.entered if unjudged else ()
+    yield from _both(report, "Stages, mean recall", beside.stage_rows(found))
+    for sentence in (beside.stage_sentence(found), beside.versions_sentence(found)):
+        if sentence:
+            yield f"  {sentence}"
+    yield from (f"    {clean(row.id, 40)}: {clean(row.doc, 80)} at rank {row.rank}{', new' if row.new else ''}"
+                for row in beside.stale_rows(report, _MOST_ROWS))
+    if condensed := beside.condensed_sentence(report):
+        yield f"  {condensed}"
+        yield from (f"    {clean(doc, 80)}: {figures.plural(n, 'query')}" for doc, n in entered[:_MOST_DOCUMENTS])
+        if len(entered) > _MOST_DOCUMENTS:
+            yield f"    … and {figures.plural(len(entered) - _MOST_DOCUMENTS, 'more document')}"
+
+
+def _both(report: Report, title: str, lines: Sequence[beside.Line]) -> Iterator[str]:
+    if lines:
+        compared, delta = report.comparison is not None, report.comparison is not None and bool(lines[0].delta)
+        head = (title, *(["baseline"] if compared else []), words.this_side(report), *(["delta"] if delta else []))
+        yield from table(head, ((line.what, *([line.baseline] if compared else []), line.candidate, *([line.delta] if delta else []))
+                                for line in lines))
+
+
 def _since(report: Report) -> Iterator[str]:
     if report.latest is None:
         return
@@ -158,9 +189,10 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
     yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
     body = [(clean(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", clean(row.text, 60),
              clean(" ".join(row.tags), 40),
-             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else row.gap)
+             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else row.gap,
+             f"lost by the {row.stage.removesuffix('s')} stage" if row.stage else "")
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
-    yield from table(("query", "rank", "", "", ""), body, left=5)
+    yield from table(("query", "rank", "", "", "", ""), body, left=6)
 
 
 def _tags(report: Report) -> Iterator[str]:

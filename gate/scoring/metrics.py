@@ -25,9 +25,20 @@ span-coverage@k share of a gold span's characters    span 100â€“200, chunks 50â€
                 that the union of the top k covers,  0.7 at k = 2 (while recall@2 = 0: no single chunk holds half of it)
                 mean over spans; undefined for a
                 query without spans
+candidate-      recall@k over the run's `candidates` candidates x1 C A x2, relevant A, B, C: candidate-recall@2 = 1/3,
+recall@k        in place of its results: the most    candidate-recall@3 = 2/3, which no reranker of the first 3 can exceed
+                that the final list can hold
+latest@k        0 if an outdated version stands in   current A, outdated A1, A2: x1 A1 A has latest@1 = 1, latest@2 = 0, latest@3 = 0;
+                the top k above the current one or   x1 A A1 has 1 everywhere
+                without it, else 1
 =============== ==================================== =====================================================================
 
 Definitions agree with trec_eval where it has the metric (recall, P, Rprec, success, recip_rank, map, ndcg_cut).
+
+candidate-recall@k counts a document with spans once, because candidates carry no offsets. It is undefined for a run that says nothing of
+its candidates; in a run that does for some queries it is 0 for the others, so that leaving them out lifts no mean. latest@k is undefined
+for a query that does not ask for the current version: one whose relevant documents lack it, or that grades an outdated one higher. With
+neither version in the top k it is 1: to find nothing is recall's matter.
 
 One chunk can cover several spans, so credits can share a rank. ``found@k`` counts them all, at most k in precision and recall-cap; ap and
 ndcg let all but one of them wait for the next free ranks (:attr:`View.places`).
@@ -111,6 +122,17 @@ def _span_coverage(view: View, k: int | None) -> float | None:
     return next((share for rank, share in reversed(view.coverage) if rank <= (k or 0)), 0.0)
 
 
+def _candidate_recall(view: View, k: int | None) -> float | None:
+    if view.candidates is None:
+        return None
+    ranks, units = view.candidates
+    return len([rank for rank in ranks if rank <= (k or 0)]) / units
+
+
+def _latest(view: View, k: int | None) -> float | None:
+    return None if view.stale is None else 0.0 if 0 < view.stale <= (k or 0) else 1.0
+
+
 class _Family(NamedTuple):
     """``cutoff``: required | optional | none. ``needs``: the field of a View that is filled only when a metric asks for it."""
 
@@ -123,10 +145,12 @@ _FAMILIES = {
     "hit": _Family(_hit), "recall": _Family(_recall), "recall-cap": _Family(_recall_cap), "precision": _Family(_precision),
     "r-precision": _Family(_r_precision, "none"), "rr": _Family(_rr, "optional"), "ap": _Family(_ap, "optional"), "ndcg": _Family(_ndcg),
     "ndcg-exp": _Family(_ndcg_exp), "judged": _Family(_judged, needs="judged"),
-    "span-coverage": _Family(_span_coverage, needs="coverage")}
+    "span-coverage": _Family(_span_coverage, needs="coverage"), "candidate-recall": _Family(_candidate_recall, needs="candidates"),
+    "latest": _Family(_latest, needs="stale")}
+_PARTIAL = ("span-coverage", "candidate-recall", "latest")
 _SYNONYMS = {"mrr": "rr", "recip_rank": "rr", "map": "ap", "p": "precision", "success": "hit", "hit_rate": "hit", "hits": "hit",
              "ndcg_cut": "ndcg", "r": "recall", "rprec": "r-precision", "r-prec": "r-precision", "r-cap": "recall-cap",
-             "rcap": "recall-cap", "coverage": "span-coverage"}
+             "rcap": "recall-cap", "coverage": "span-coverage", "candidates": "candidate-recall", "freshness": "latest"}
 _NAME = re.compile(r"([A-Za-z][A-Za-z_-]*?)(?:@([0-9]{1,9}))?\Z")
 
 
@@ -150,12 +174,17 @@ class Metric(NamedTuple):
     @property
     def binary(self) -> bool:
         """Whether values are only 0 and 1, so that McNemar's test applies."""
-        return self.family == "hit"
+        return self.family in ("hit", "latest")
 
     @property
     def partial(self) -> bool:
         """Whether queries that other metrics score can be without a value: its mean is over fewer queries, its pairs are fewer."""
-        return self.family == "span-coverage"
+        return self.family in _PARTIAL
+
+    @property
+    def depth(self) -> int:
+        """How many results a run has to hold for each query; 0 where no number is asked for, as for what looks at candidates only."""
+        return 0 if self.family == "candidate-recall" else self.k or 0
 
     @property
     def needs(self) -> str:

@@ -9,7 +9,10 @@ from typing import NamedTuple
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
+from gate.scoring.beside import CANDIDATES, Beside
 from gate.scoring.metrics import Metric
+from gate.scoring.stages import with_zeros
+from gate.scoring.top import NOTHING, Top, condense, top_of
 from gate.scoring.units import OVERLAP, grades_of, nothing_found, view_of
 from gate.scoring.view import View
 
@@ -18,13 +21,22 @@ class QueryScore(NamedTuple):
     """One scored query: metric name → value, and the rank (from 1) of its first gold unit, None when none came back.
 
     ``values`` has no key for a metric that is undefined for this query alone; only a metric that is ``partial`` can be missing.
-    ``repeats``: a document came back more than once.
+    ``short``: the documents that came back when these are fewer than the deepest metric looks at, else None. ``top_score``: of the first
+    result; None without scores. ``top``: what the top k consist of; ``strangers``: the unjudged documents in it, and ``condensed``: the
+    primary metric's value without any unjudged document, None where that is the plain one: both only for a query whose results somebody
+    has judged (:func:`gate.scoring.top.top_of`). ``among_candidates``: whether a gold unit is among the first 100 candidates; None where
+    the run does not say what they were.
     """
 
     values: Mapping[str, float]
     first_rank: int | None
     missing: bool = False
-    repeats: bool = False
+    short: tuple[str, ...] | None = ()
+    top_score: float | None = None
+    top: Top = NOTHING
+    strangers: tuple[str, ...] = ()
+    condensed: float | None = None
+    among_candidates: bool | None = None
 
 
 class Excluded(NamedTuple):
@@ -41,13 +53,16 @@ class Excluded(NamedTuple):
 
 
 class ScoredRun(NamedTuple):
-    """``queries``: id → score for every answerable, defined, not errored query. ``unanswerable``: id → top score (None without scores)."""
+    """``queries``: id → score for every answerable, defined, not errored query. ``unanswerable``: id → top score (None without scores).
+
+    ``metrics``: those that are shown; ``values`` may hold more. ``k``: the top that ``QueryScore.top`` describes, 0 when it does not.
+    """
 
     metrics: tuple[Metric, ...]
     queries: Mapping[str, QueryScore]
     excluded: Excluded
     unanswerable: Mapping[str, float | None]
-    duplicates: int = 0
+    k: int = 0
 
     def mean(self, metric: str, ids: Sequence[str] | None = None) -> float | None:
         """Mean over unrounded values of all scored queries, or of ``ids``, that have one; None over nothing."""
@@ -72,10 +87,13 @@ class Scorer:
     """Scores rankings one by one: whatever is known of a single query and its ranking is computed here and kept in its QueryScore, so
     that equal rankings need to be looked at once."""
 
-    def __init__(self, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP) -> None:
+    def __init__(self, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP, beside: Beside | None = None) -> None:
         if not 0.0 < overlap <= 1.0:
             raise ValueError(f"overlap must be above 0 and at most 1, not {overlap}")
-        self._score, self._needs = _scorer(tuple(metrics)), {metric.needs for metric in metrics}
+        every = tuple(dict.fromkeys((*metrics, *beside.metrics, *beside.hidden) if beside else metrics))
+        self._score, self._needs = _scorer(every), {metric.needs for metric in every}
+        self._deepest = max((metric.depth for metric in metrics), default=0)
+        self._k, self._primary = (beside.k, beside.condensed) if beside else (0, None)
         self._unit, self._overlap = unit, overlap
 
     def missing(self, query: Query, grades: tuple[float, ...]) -> QueryScore:
@@ -84,23 +102,36 @@ class Scorer:
 
     def score(self, query: Query, grades: tuple[float, ...], ranking: Ranking) -> QueryScore:
         """Of an answerable query with gold units (``grades``: of :func:`grades_of`, not empty) and a ranking without an error."""
-        repeats = len(set(ranking.docs)) < len(ranking.docs)
+        docs, candidates = ranking.docs, ranking.candidates or ()
         # Where no document is repeated both units count the same, and chunks are the cheaper ones to count.
-        view = view_of(query, ranking, grades, self._unit if repeats else "chunk", self._overlap, self._needs)
-        return QueryScore(self._score(view), view.credits[0][0] if view.credits else None, repeats=repeats)
+        unit = self._unit if len(set(docs)) < len(docs) or len(set(candidates)) < len(candidates) else "chunk"
+        view = view_of(query, ranking, grades, unit, self._overlap, self._needs)
+        top, strangers = top_of(query, ranking, self._k) if self._k else (NOTHING, ())
+        # By position: with names, making the tuple takes as long as finding what is in it.
+        return QueryScore(
+            self._score(view), view.credits[0][0] if view.credits else None, False, tuple(docs) if len(docs) < self._deepest else None,
+            ranking.scores[0] if ranking.scores else None, top, strangers, self._condensed(query, grades, ranking) if strangers else None,
+            None if view.candidates is None else any(rank <= CANDIDATES for rank in view.candidates[0]))
+
+    def _condensed(self, query: Query, grades: tuple[float, ...], ranking: Ranking) -> float | None:
+        if self._primary is None:
+            return None
+        view = view_of(query, condense(query, ranking), grades, self._unit, self._overlap, {self._primary.needs})
+        return _scorer((self._primary,))(view).get(str(self._primary))
 
 
 def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP,
-              require_offsets: bool = True) -> ScoredRun:
+              require_offsets: bool = True, beside: Beside | None = None) -> ScoredRun:
     """Score every query of the golden set.
 
     ``unit``: what a cutoff counts, ``doc`` or ``chunk``. ``overlap``: the share of a span's characters, above 0 and at most 1, that a
     single chunk must hold to find it. A golden set with spans cannot judge a run without chunk offsets: that raises :class:`InvalidInput`,
-    unless ``require_offsets`` is False (a baseline from before the spans existed; it covers none of them).
+    unless ``require_offsets`` is False (a baseline from before the spans existed; it covers none of them). ``beside``: what else is
+    computed of every ranking; without it only ``metrics``.
     """
     if require_offsets:
         _check_offsets(golden, run)
-    scorer = Scorer(metrics, unit, overlap)
+    scorer = Scorer(metrics, unit, overlap, beside)
     queries: dict[str, QueryScore] = {}
     unanswerable: dict[str, float | None] = {}
     undefined, missing, errored = [], [], []
@@ -118,8 +149,8 @@ def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str 
             queries[query.id] = scorer.missing(query, grades)
         else:
             queries[query.id] = scorer.score(query, grades, ranking)
-    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable,
-                     duplicates=sum(score.repeats for score in queries.values()),
+    queries = with_zeros(queries, (*metrics, *(beside.metrics if beside else ())))
+    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable, k=beside.k if beside else 0,
                      excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
                                        tuple(i for i in run.rankings if i not in golden.by_id)))
 

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 from gate.golden.model import Query, Span
 from gate.runs import Ranking
+from gate.scoring.stages import candidate_ranks
+from gate.scoring.versions import stale_from
 from gate.scoring.view import Credit, View
 
 UNITS = ("doc", "chunk")
@@ -43,7 +45,7 @@ def ranked_units(ranking: Ranking, unit: str) -> list[str]:
 
 def nothing_found(query: Query, grades: tuple[float, ...]) -> View:
     """The view of a query that the run has no line for."""
-    return View((), grades, (), () if _wanted(query) else None)
+    return View((), grades, (), () if _wanted(query) else None, stale=0 if query.versions else None)
 
 
 def view_of(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str = "doc", overlap: float = OVERLAP,
@@ -56,6 +58,10 @@ def view_of(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str
     if "judged" in needs:
         known = query.documents
         view = view._replace(judged=tuple(rank for rank, doc in enumerate(ranked_units(ranking, unit), 1) if doc in known))
+    if "candidates" in needs and ranking.candidates is not None:
+        view = view._replace(candidates=candidate_ranks(query, ranking.candidates, unit))
+    if "stale" in needs and query.versions:
+        view = view._replace(stale=stale_from(query.versions, ranked_units(ranking, unit)))
     return view
 
 

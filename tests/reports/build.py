@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gate.baseline.approval import Condition, Eligibility
-from gate.golden.model import GoldenSet, Query
+from gate.golden.model import GoldenSet, Query, Version
 from gate.pipeline import Circumstances, Reference, assess
 from gate.policy import Policy
 from gate.reports.report import BaselineInfo, InputChange, Latency, Report
@@ -235,7 +235,46 @@ def emptied(n: int = 3, **more: Any) -> Report:
                           Circumstances("wiki-search", metadata=METADATA)), **more)
 
 
+def two_stages(docs: Sequence[str] = ("leave-2023", "note-7"), **more: Any) -> Report:
+    """Candidates on both sides, an outdated version that came up, unjudged documents, scores with ties and a score floor. ``docs``: names
+    of an outdated and of an unjudged document."""
+    lines = _lines(dict.fromkeys(range(8), (1, None)) | {20: (1, 2)})
+    before, after = runs_of(lines, ["u1", "u2"])
+    golden = golden_of(lines, ["u1", "u2"])
+    golden = GoldenSet(tuple(query._replace(gains={**query.gains, f"old-{query.id}-9": 0.0},
+                                            versions=(Version(tuple(query.gains), (docs[0],)),) if query.id in ("q020", "q021") else ())
+                             if query.answerable else query for query in golden.queries), golden.path, golden.version)
+    for run in (before, after):
+        for line in lines:
+            found = run.rankings[line.id]
+            run.rankings[line.id] = replace(found, candidates=list(found.docs))
+    for line in lines[:5]:
+        after.rankings[line.id].candidates.append(line.doc)
+    after.rankings["q020"].docs[0] = docs[0]
+    after.rankings["q020"].scores[1] = after.rankings["q020"].scores[0]
+    for line in lines[30:36]:
+        found = after.rankings[line.id]
+        after.rankings[line.id] = replace(found, docs=[docs[1], *(d for d in found.docs if d != f"old-{line.id}-1")][:DEPTH])
+    return replace(assess(golden, after, Reference(before, None, BASELINE), Policy(score_floor=3.2),
+                          Circumstances("wiki-search", metadata=METADATA)), **({"latency": LATENCY} | more))
+
+
+def unjudged(**more: Any) -> Report:
+    """A drop that only documents make which nobody has judged."""
+    lines = _lines({})
+    before, after = runs_of(lines)
+    golden = golden_of(lines)
+    golden = GoldenSet(tuple(query._replace(gains={**query.gains, "known-to-be-wrong": 0.0}) for query in golden.queries),
+                       golden.path, golden.version)
+    for n, line in enumerate(lines):
+        before.rankings[line.id] = Ranking(["known-to-be-wrong"] * (line.before - 1) + [line.doc])
+        after.rankings[line.id] = before.rankings[line.id] if n >= 24 else Ranking([f"handbook-{n % 5}", *before.rankings[line.id].docs])
+    return replace(assess(golden, after, Reference(before, None, BASELINE), Policy(), Circumstances("wiki-search", metadata=METADATA)),
+                   **more)
+
+
 EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,
          "identical": identical, "relapsing": relapsing, "slipping": slipping, "behind": behind, "ahead": ahead,
          "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline,
-         "traceback": traceback, "local": local, "local-first": local_first, "emptied": emptied}
+         "traceback": traceback, "local": local, "local-first": local_first, "emptied": emptied,
+         "two-stages": two_stages, "unjudged": unjudged}

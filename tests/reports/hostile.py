@@ -33,6 +33,12 @@ def report(texts=HOSTILE, **more) -> Report:
     return replace(made, notes=notes, metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
 
 
+def beside(texts=HOSTILE) -> list[Report]:
+    """Reports of two stages in which an outdated document and an unjudged one have hostile names."""
+    named = [text.replace("\ud800", "") for text in texts if text.strip()]
+    return [build.two_stages((text, f"{text} too")) for text in named[::7]]
+
+
 def stopped(texts=HOSTILE) -> Report:
     """The same for a run that came to no judgement."""
     return replace(build.stopped("invalid", 2, list(texts), texts[3]), notes=tuple(texts))

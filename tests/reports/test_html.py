@@ -86,8 +86,9 @@ class Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_hostile_text_makes_no_element_and_no_link():
-    found = Elements(render_html(hostile.report())).found
+@pytest.mark.parametrize("report", [hostile.report(), *hostile.beside()])
+def test_hostile_text_makes_no_element_and_no_link(report):
+    found = Elements(render_html(report)).found
     ours = ("html head meta title style body main div h1 h2 h3 p a strong code pre ul ol li span table thead tbody tr th td svg line "
             "circle text details summary dl dt dd")
     assert {tag for tag, _ in found} <= set(ours.split())

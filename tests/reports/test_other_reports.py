@@ -30,7 +30,7 @@ def test_text_without_colour_has_no_escape_sequence_and_with_colour_says_the_sam
 
 
 def test_no_line_of_the_text_is_a_workflow_command():
-    for report in (hostile.report(), hostile.stopped()):
+    for report in (hostile.report(), hostile.stopped(), *hostile.beside()):
         text = render_text(report)
         assert not re.search(r"^\s*::|##\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text, re.MULTILINE)
         text.encode()

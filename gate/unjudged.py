@@ -1,0 +1,67 @@
+"""Documents that nobody has judged: a drop that they alone make is not known to be one. Pure.
+
+The condensed list of a query is its ranking without unjudged documents (T. Sakai, Alternatives to Bpref, SIGIR 2007). It is used only
+for queries whose results somebody has judged, worthless ones among them. Where only relevant documents are labelled, taking the others
+out would forgive every ranking that still holds the relevant ones somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gate.figures import fmt_interval, fmt_size, plural
+
+if TYPE_CHECKING:
+    from gate.comparison import Comparison, Paired
+    from gate.scoring.score import QueryScore, ScoredRun
+
+_NOISE = 1e-12
+
+
+def entered(baseline: ScoredRun, candidate: ScoredRun, ids: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Unjudged documents that came into the top of a judged query, with the number of such queries, the most frequent first; none when
+    no query has more of them than before."""
+    pairs = [(baseline.queries[i].strangers, candidate.queries[i].strangers) for i in ids if candidate.queries[i].strangers]
+    if all(len(after) <= len(before) for before, after in pairs):
+        return ()
+    counts: dict[str, int] = {}
+    for before, after in pairs:
+        for doc in after:
+            if doc not in before:
+                counts[doc] = counts.get(doc, 0) + 1
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def condensed_pair(baseline: QueryScore, candidate: QueryScore, metric: str) -> tuple[float, float]:
+    """Both values of one query; the plain ones where nothing was taken out, 0 where the metric has none.
+
+    The candidate's may excuse a fall and never makes a gain: where an unjudged document stands in place of a worthless one, the
+    condensed list rises though nobody knows whether anything became better, and would pay for what other queries really lost.
+    """
+    plain = candidate.values.get(metric, 0.0)
+    before = baseline.values.get(metric, 0.0) if baseline.condensed is None else baseline.condensed
+    after = plain if candidate.condensed is None else candidate.condensed
+    return before, min(after, max(before, plain))
+
+
+def ruled_out(condensed: Paired | None, tolerance: float) -> bool:
+    """Whether judged documents alone rule a drop of ``tolerance`` out; like the plain comparison, without a test where nothing changed."""
+    return condensed is not None and condensed.ci is not None and (condensed.changed == 0 or condensed.ci.lo > -tolerance + _NOISE)
+
+
+def over_judged(condensed: Paired, tolerance: float) -> str:
+    """``it fell by 0.003 (interval −0.008 to +0.001)``, or that no query changed."""
+    if condensed.changed == 0:
+        return "no query changed"
+    span = f" (interval {fmt_interval(condensed.ci.lo, condensed.ci.hi, -tolerance)})" if condensed.ci else ""
+    if abs(condensed.delta) <= _NOISE:
+        return f"it did not move{span}"
+    return f"it {'rose' if condensed.delta > 0 else 'fell'} by {fmt_size(condensed.delta, tolerance)}{span}"
+
+
+def newcomers(comparison: Comparison, k: int) -> str:
+    """How many unjudged documents came into the top k, as a sentence."""
+    n, labels = len(comparison.entered), sum(count for _, count in comparison.entered)
+    whose = "its query" if labels == 1 else "their queries" if n > 1 else "its queries"
+    return f"{plural(n, 'document')} that nobody has judged for {whose} came into the top {k} ({plural(labels, 'missing label')})."
