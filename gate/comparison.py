@@ -207,7 +207,7 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
         tags[tag] = {metric: paired_over([row for row in rows if row in partial[metric]] if metric in partial else rows, metric,
                                          test=tested and metric == name) for metric in columns}
     _with_q(metrics, tags, name)
-    entered = unjudged.entered(baseline, candidate, [paired[row] for row in columns[name][0]])
+    entered = unjudged.entered(baseline, candidate, [paired[row] for row in columns[name][0]], golden)
     if entered:
         both = [unjudged.condensed_pair(baseline.queries[i], candidate.queries[i], name) for i in paired]
         columns["condensed"] = (columns[name][0], [before for before, _ in both], [after for _, after in both])

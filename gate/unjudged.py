@@ -14,22 +14,25 @@ from gate.figures import fmt_interval, fmt_size, plural
 
 if TYPE_CHECKING:
     from gate.comparison import Comparison, Paired
+    from gate.golden.model import GoldenSet
     from gate.scoring.score import QueryScore, ScoredRun
 
 _NOISE = 1e-12
+OF_BLIND = "(documents of blind queries)"
 
 
-def entered(baseline: ScoredRun, candidate: ScoredRun, ids: Iterable[str]) -> tuple[tuple[str, int], ...]:
+def entered(baseline: ScoredRun, candidate: ScoredRun, ids: Iterable[str], golden: GoldenSet) -> tuple[tuple[str, int], ...]:
     """Unjudged documents that came into the top of a judged query, with the number of such queries, the most frequent first; none when
-    no query has more of them than before."""
-    pairs = [(baseline.queries[i].strangers, candidate.queries[i].strangers) for i in ids if candidate.queries[i].strangers]
-    if all(len(after) <= len(before) for before, after in pairs):
+    no query has more of them than before. What blind queries bring up is counted under one name that gives none away."""
+    pairs = [(i, baseline.queries[i].strangers, candidate.queries[i].strangers) for i in ids if candidate.queries[i].strangers]
+    if all(len(after) <= len(before) for _, before, after in pairs):
         return ()
     counts: dict[str, int] = {}
-    for before, after in pairs:
+    for i, before, after in pairs:
         for doc in after:
             if doc not in before:
-                counts[doc] = counts.get(doc, 0) + 1
+                shown = OF_BLIND if golden.by_id[i].blind else doc
+                counts[shown] = counts.get(shown, 0) + 1
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -11,6 +11,7 @@ from gate import pipeline
 from gate.baseline.manifest import unpack_artifact
 from gate.cli import main
 from gate.errors import CannotDecide, InvalidInput
+from gate.golden.model import Version
 from gate.golden.splits import of_splits, silent_splits
 from gate.policy import Policy, Protected
 from gate.reports.annotations import annotations
@@ -153,6 +154,21 @@ def test_no_report_shows_text_documents_or_rankings_of_a_blind_query(tmp_path):
     assert "A blind query" in (tmp_path / "report.html").read_text()
     flip = report_json(report)["flips"]["lost"][0]
     assert flip["baseline_rank"] == 1 and flip["candidate_rank"] == 14 and not {"query", "replaced_by"} & flip.keys()
+
+
+def test_outdated_and_unjudged_documents_of_blind_queries_are_counted_and_not_named(tmp_path):
+    golden = a_set(n=30, blind=30)
+    kept = {"gains": {"hidden-now": 1.0, "hidden-junk": 0.0}, "versions": (Version(("hidden-now",), ("hidden-old",)),)}
+    golden = type(golden)(tuple(q._replace(text=f"secret {q.id}", **kept) if q.blind else q for q in golden.queries))
+    before = run_of({q.id: [*q.gains] for q in golden.queries})
+    after = run_of({q.id: ["hidden-old", *[f"hidden-{n}" for n in range(4)], *q.gains] if q.blind else [*q.gains] for q in golden.queries})
+    report = pipeline.assess(golden, after, pipeline.Reference(before, golden.labels), Policy(), splits=("dev", "blind"))
+    value = report_json(report)
+    assert len(value["versions"]["stale"]) == 30
+    assert value["condensed"]["entered"] == [{"doc": "(documents of blind queries)", "queries": 150}]
+    write_reports(report, tmp_path, None)
+    shown = [*(path.read_text() for path in tmp_path.iterdir()), render_text(report), render_comment(report)]
+    assert not any(word in text for text in shown for word in ("secret", "hidden-"))
 
 
 # -- on the command line -----------------------------------------------------------------------------------------------

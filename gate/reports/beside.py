@@ -10,9 +10,10 @@ from gate.comparison import Comparison
 from gate.figures import NONE, fmt_delta, fmt_value, metric_label, plural
 from gate.findings import Answered, Ceiling, Findings
 from gate.reports.report import Report
-from gate.reports.rows import query_text, ranked
+from gate.reports.rows import is_blind, query_text
 from gate.scoring.beside import CANDIDATES
 from gate.scoring.top import Makeup
+from gate.scoring.units import ranked_units
 from gate.scoring.versions import stale_from
 from gate.unjudged import newcomers, over_judged
 
@@ -99,9 +100,11 @@ def stale_rows(report: Report, limit: int | None = None) -> Iterator[StaleRow]:
     versions = report.findings.versions if report.findings else None
     for i, new in islice(versions.stale if versions else (), limit):
         query = report.golden.by_id.get(i) if report.golden else None
-        docs = ranked(report, report.candidate_run, i)
+        ranking = report.candidate_run.rankings.get(i) if report.candidate_run else None
+        docs = ranked_units(ranking, report.policy.unit) if ranking else []
         rank = stale_from(query.versions, docs) if query else 0
-        yield StaleRow(i, query_text(report, i), docs[rank - 1] if rank else "", rank, new)
+        doc = docs[rank - 1] if rank else ""
+        yield StaleRow(i, query_text(report, i), "not shown (blind)" if is_blind(report, i) else doc, rank, new)
 
 
 def with_unjudged(report: Report) -> Comparison | None:
