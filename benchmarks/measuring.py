@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from inputs import size_of
-from peer_list import EXACT, METHODS, Method, Peer, Tools, compare, our_statistics, ours, read_report
+from peer_list import ALL, EXACT, METHODS, Method, Peer, Tools, compare, our_statistics, ours, read_report
 from timing import Failed, Run, Side, in_turn, rounds_for, run
 
 HERE = Path(__file__).resolve().parent
@@ -116,7 +116,7 @@ class Bench:
                 self.skip(f"{peer.title} at {size}: takes minutes; ask for it with --slow")
         made(folder, size, any(peer.trec for peer in chosen))
         mine = run(*ours(self.tools, folder, "--save"))
-        report = run(compare(self.tools, folder), read_report)
+        report = run(*compare(self.tools, folder, read=read_report))
         self.found.changed[size] = report.said["changed"]
         wrong = differences("compare", report.said, mine.said, EXACT)
         first: dict[str, Run] = {}
@@ -136,7 +136,8 @@ class Bench:
         for peer in chosen:
             if peer.key in first:
                 self._versus(peer, folder, size, first[peer.key], mine.wall + report.wall)
-        self._statistics(folder, size)
+        if size in ALL:
+            self._statistics(folder, size)
         if size == "M":
             self._reports(folder)
 
@@ -152,7 +153,7 @@ class Bench:
         return False
 
     def _versus(self, peer: Peer, folder: Path, size: str, first: Run, more: float) -> None:
-        sides = [Side(compare(self.tools, folder)), ours(self.tools, folder), peer.side(self.tools, folder, size)]
+        sides = [compare(self.tools, folder), ours(self.tools, folder), peer.side(self.tools, folder, size)]
         if size in peer.slow or peer.key == "ranx cold":  # the run that was checked is the one that counts
             columns = [*in_turn(sides[:2], 1), [first]]
         else:
@@ -179,8 +180,8 @@ class Bench:
     def _reports(self, folder: Path) -> None:
         """What the files of --out cost on top: comment, HTML, JUnit, report.json and the packed run."""
         say("  reports")
-        out = compare(self.tools, folder, "--format", "json", "--out", str(folder / "out"))
-        for kept, runs in zip(self.found.reports, in_turn([Side(out), Side(compare(self.tools, folder))], self.rounds or 5), strict=True):
+        sides = [compare(self.tools, folder, "--out", str(folder / "out")), compare(self.tools, folder)]
+        for kept, runs in zip(self.found.reports, in_turn(sides, self.rounds or 5), strict=True):
             kept.extend(runs)
 
     def growth(self, folder: Path) -> None:
@@ -199,6 +200,6 @@ class Bench:
                     continue
                 say(f"growth: {name}")
                 made(folder, name, False)
-                first = run(compare(self.tools, folder))
-                self.found.growth[name] = in_turn([Side(compare(self.tools, folder))], self.rounds or rounds_for(first.wall, 10.0, 1, 7))[0]
+                first = run(*compare(self.tools, folder))
+                self.found.growth[name] = in_turn([compare(self.tools, folder)], self.rounds or rounds_for(first.wall, 10.0, 1, 7))[0]
                 last = first.peak

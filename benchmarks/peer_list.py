@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from timing import Side, last_line
+from timing import Side, last_line, nothing
 
 HERE = Path(__file__).resolve().parent
 RESAMPLES = 10_000
@@ -146,9 +146,11 @@ def our_statistics(tools: Tools, folder: Path, what: str) -> Side:
     return Side([tools.python, str(HERE / "peers" / "statistics_ours.py"), str(folder), what], last_line)
 
 
-def compare(tools: Tools, folder: Path, *more: str) -> list[str]:
-    return [tools.gate, "compare", "--golden", f"{folder}/golden.jsonl", "--baseline", f"{folder}/baseline.jsonl",
-            "--candidate", f"{folder}/candidate.jsonl", *(more or ("--format", "json"))]
+def compare(tools: Tools, folder: Path, *more: str, read: Callable[[IO[str]], dict[str, Any]] = nothing) -> Side:
+    """As a user calls it. Exit codes 0, 1 and 4 are verdicts."""
+    command = [tools.gate, "compare", "--golden", f"{folder}/golden.jsonl", "--baseline", f"{folder}/baseline.jsonl",
+               "--candidate", f"{folder}/candidate.jsonl", "--format", "json", *more]
+    return Side(command, read, (0, 1, 4))
 
 
 def read_report(file: IO[str]) -> dict[str, Any]:

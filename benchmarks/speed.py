@@ -94,6 +94,7 @@ def main() -> int:
     bench = Bench(tools, peers, options.rounds, options.slow)
     for why in skipped:
         bench.skip(why)
+    fault = None
     try:
         bench.start()
         for size in (size for size in SIZES if size in options.sizes):
@@ -103,12 +104,14 @@ def main() -> int:
         if options.growth:
             with tempfile.TemporaryDirectory(prefix="retrieval-gate-") as folder:
                 bench.growth(Path(folder))
-    except Disagreement as fault:
-        sys.exit(f"two programs that should compute the same do not; nothing is written:\n{fault}")
-    except Failed as fault:
-        sys.exit(f"our own program failed; nothing is written: {fault}")
+    except Disagreement as differing:
+        fault = f"two programs that should compute the same do not; nothing is written:\n{differing}"
+    except Failed as failure:
+        fault = f"a program that had worked failed; nothing is written: {failure}"
     text = speed_page.written(bench.found, speed_page.facts(versions, asked(options)))
     print(text)
+    if fault:
+        sys.exit(fault)
     if options.write:
         (ROOT / "docs" / "speed.md").write_text(text, encoding="utf-8")
         say(f"{ROOT / 'docs' / 'speed.md'} is written")

@@ -117,7 +117,7 @@ def whole(results: Results, size: str) -> str:
 def statistics(results: Results) -> str:
     lines = []
     for size in SIZES:
-        if size in results.statistics and size != "M-churn":
+        if size in results.statistics:
             lines.append([size, "**all of ours: 18 intervals and their p**", seconds(_typical(results.statistics[size], lap("statistics"))),
                           "", ""])
         for method in METHODS:
@@ -174,9 +174,9 @@ def written(results: Results, about: Facts) -> str:
         parts.append(whole(results, size))
     if sizes:
         parts.append(fill(
-            "“Scoring alone” is the time for six metrics of both runs once they are loaded, for ranx with its tests. A “+” behind the memory: all "
-            "10,000 resamples at once would need a matrix that much larger than the one measured. Only the scripts and scipy have an "
-            "interval; the other peers are compared on the work that they do.", 145))
+            "“Scoring alone” is the time for six metrics of both runs once they are loaded, for ranx with its tests. A “+” behind the "
+            "memory: all 10,000 resamples at once would need a matrix that much larger than the one measured. Only the scripts and scipy "
+            "have an interval; the other peers are compared on the work that they do.", 145))
     if results.statistics:
         parts += ["## Statistics on ready differences",
                   "One call in a fresh process; imports, and a call with other numbers, came before.", statistics(results)]

@@ -14,7 +14,6 @@ from typing import IO, Any, NamedTuple
 
 # Neither side gets a setting that the other has not.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "LANG", "TMPDIR")}
-ENDINGS = (0, 1, 4)  # verdicts; anything else is an error
 
 
 class Failed(Exception):
@@ -50,7 +49,7 @@ def nothing(file: IO[str]) -> dict[str, Any]:
     return {}
 
 
-def run(command: Sequence[str], read: Callable[[IO[str]], dict[str, Any]] = nothing) -> Run:
+def run(command: Sequence[str], read: Callable[[IO[str]], dict[str, Any]] = nothing, endings: Sequence[int] = (0,)) -> Run:
     """Start, wait, and read the system's own account of the finished process, with everything that it started in turn."""
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as complaints:
         start = time.perf_counter()
@@ -58,7 +57,7 @@ def run(command: Sequence[str], read: Callable[[IO[str]], dict[str, Any]] = noth
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in ENDINGS or (read is not nothing and process.returncode):
+        if process.returncode not in endings:
             complaints.seek(0)
             lines = complaints.read().strip().splitlines() or ["it said nothing"]
             raise Failed(f"ended with {process.returncode}: {' '.join(command)}: {lines[-1]}")
@@ -69,10 +68,11 @@ def run(command: Sequence[str], read: Callable[[IO[str]], dict[str, Any]] = noth
 
 
 class Side(NamedTuple):
-    """One of the commands that take turns."""
+    """One of the commands that take turns. ``endings``: exit codes that are no failure."""
 
     command: Sequence[str]
     read: Callable[[IO[str]], dict[str, Any]] = nothing
+    endings: Sequence[int] = (0,)
 
 
 def in_turn(sides: Sequence[Side], rounds: int) -> list[list[Run]]:
