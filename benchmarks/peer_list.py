@@ -31,7 +31,8 @@ class Tools(NamedTuple):
 class Peer(NamedTuple):
     """``sizes`` are those it is run at, ``slow`` those only on demand; ``resamples`` of a size where it draws fewer than 10,000.
 
-    ``command`` takes the tools, the folder and the resamples. ``metrics`` says that all six means of a comparison are computed.
+    ``command`` takes the tools, the folder and the resamples; ``read`` gets the means of both runs out of what it prints. ``trec``: it
+    reads the TREC files.
     """
 
     key: str
