@@ -122,7 +122,7 @@ class Bench:
         for peer in chosen:
             if not self._fits(peer, size):
                 continue
-            say(f"  {peer.title}")
+            say(f"  checking {peer.title}")
             try:
                 first[peer.key] = run(*peer.side(self.tools, folder, size))
             except Failed as failure:
@@ -156,7 +156,9 @@ class Bench:
         if size in peer.slow or peer.key == "ranx cold":  # the run that was checked is the one that counts
             columns = [*in_turn(sides[:2], 1), [first]]
         else:
-            columns = in_turn(sides, self.often(first.wall + more, size))
+            often = self.often(first.wall + more, size)
+            say(f"  timing {peer.title}, {often} {'round' if often == 1 else 'rounds'}")
+            columns = in_turn(sides, often)
         columns[2] = [each.scaled(peer.factor(size)) for each in columns[2]]
         self.found.peers[size, peer.key] = Versus(*columns)
 

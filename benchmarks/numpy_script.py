@@ -54,12 +54,15 @@ def main(folder, intervals, resamples=10_000):
         rows.append((scores(baseline[query["id"]], gains), scores(candidate[query["id"]], gains)))
     before, after = np.array(rows).swapaxes(0, 1)
     laps.append(time.perf_counter())
+    processor = time.process_time()
     rng = np.random.default_rng(0)
     found = [interval((after - before)[:, metric], rng, resamples).tolist() for metric in range(intervals)]
     laps.append(time.perf_counter())
+    processor = time.process_time() - processor
     print(json.dumps({"baseline": dict(zip(NAMES, before.mean(axis=0), strict=True)),
                       "candidate": dict(zip(NAMES, after.mean(axis=0), strict=True)), "intervals": found,
-                      "seconds": dict(zip(("import", "load", "score", "statistics"), np.diff(laps), strict=True))}))
+                      "seconds": dict(zip(("import", "load", "score", "statistics"), np.diff(laps), strict=True)),
+                      "processor": {"statistics": processor}}))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ class Failed(Exception):
 
 
 class Run(NamedTuple):
-    """One process: seconds by the clock, processor seconds, peak memory in MiB, and what it told (``seconds`` holds its laps)."""
+    """One process: seconds by the clock, processor seconds, peak memory in MiB; ``said``: what it told, with its laps."""
 
     wall: float
     cpu: float
@@ -30,10 +30,11 @@ class Run(NamedTuple):
 
     def scaled(self, factor: float) -> Run:
         """As if the statistics had taken ``factor`` times as long: they had that share of the resamples, and are linear in them."""
-        laps = self.said.get("seconds", {})
-        more = (factor - 1.0) * laps.get("statistics", 0.0)
-        said = self.said | {"seconds": laps | {"statistics": factor * laps["statistics"]}} if more else self.said
-        return self._replace(wall=self.wall + more, cpu=self.cpu + more, said=said)
+        wall, cpu = ((factor - 1.0) * self.said.get(laps, {}).get("statistics", 0.0) for laps in ("seconds", "processor"))
+        if not wall:
+            return self
+        more = {laps: self.said[laps] | {"statistics": factor * self.said[laps]["statistics"]} for laps in ("seconds", "processor")}
+        return self._replace(wall=self.wall + wall, cpu=self.cpu + cpu, said=self.said | more)
 
 
 def last_line(file: IO[str]) -> dict[str, Any]:

@@ -99,10 +99,10 @@ def test_trec_evals_means_are_read_and_its_queries_are_not():
 
 
 def test_statistics_of_fewer_resamples_are_scaled_and_nothing_else():
-    drawn = Run(3.0, 2.5, 100.0, {"seconds": {"load": 1.0, "statistics": 0.5}})
+    drawn = Run(3.0, 2.5, 100.0, {"seconds": {"load": 1.0, "statistics": 0.5}, "processor": {"statistics": 0.25}})
     scaled = drawn.scaled(10.0)
-    assert (scaled.wall, scaled.cpu, scaled.peak) == (7.5, 7.0, 100.0)
-    assert scaled.said["seconds"] == {"load": 1.0, "statistics": 5.0}
+    assert (scaled.wall, scaled.cpu, scaled.peak) == (7.5, 4.75, 100.0)
+    assert scaled.said == {"seconds": {"load": 1.0, "statistics": 5.0}, "processor": {"statistics": 2.5}}
     assert drawn.scaled(1.0) == drawn
 
 

@@ -10,13 +10,16 @@ class Stopwatch:
 
     def __init__(self):
         self.seconds, self.last = {}, time.perf_counter()
+        self.processor, self.last_processor = {}, time.process_time()
 
     def lap(self, name):
         now = time.perf_counter()
         self.seconds[name], self.last = now - self.last, now
+        now = time.process_time()
+        self.processor[name], self.last_processor = now - self.last_processor, now
 
     def say(self, **found):
-        json.dump({**found, "seconds": self.seconds}, sys.stdout)
+        json.dump({**found, "seconds": self.seconds, "processor": self.processor}, sys.stdout)
         print()
 
 
