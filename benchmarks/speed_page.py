@@ -139,7 +139,7 @@ def growth(results: Results) -> str:
                 size, took, used = size_of(name), _typical(runs, wall), _typical(runs, cpu)
                 lines.append([f"{size.queries:,}", f"{size.depth:,}", seconds(took), seconds(used),
                               f"{1e6 * used / (size.queries * size.depth):.2g}", f"{median(r.peak for r in runs):.0f}"])
-    return rows([["queries", "depth", "time", "processor time", "µs a result", "peak MiB"], *lines])
+    return rows([["queries", "depth", "time", "processor time", "processor µs a result", "peak MiB"], *lines])
 
 
 def _start(results: Results) -> str:
