@@ -1,105 +1,122 @@
-"""How long whole processes take, from start to exit, in alternating pairs. It measures and judges nothing.
+"""How long whole processes take, ours and the peers', on the same work and in turn. It measures and judges nothing.
 
-    python benchmarks/speed.py [--size S|M] [--runs N]
+    python benchmarks/speed.py [--sizes S,M,M-churn,L] [--peers NAME,…] [--slow] [--write]
+
+Peers are installed into a virtual environment of their own, outside the repository. Prints docs/speed.md, and with --write writes it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from statistics import median
-from typing import NamedTuple
 
-from inputs import SIZES, make
+import peer_environment
+import speed_page
+from inputs import SIZES
+from measuring import Bench, Disagreement, say
+from peer_list import PEERS, PINS, Peer, Tools
+from timing import Failed
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
-# Neither side gets a setting that the other has not, and output goes nowhere.
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "LANG", "TMPDIR")}
-ENDINGS = (0, 1, 4)  # verdicts; anything else is an error
+FAMILIES = tuple(dict.fromkeys(peer.family for peer in PEERS))
 
 
-class Run(NamedTuple):
-    """One process: seconds by the clock, processor seconds, peak memory in MiB."""
+def listed(known: tuple[str, ...]):
+    """A comma-separated option whose every part has to be known."""
 
-    wall: float
-    cpu: float
-    peak: float
+    def parse(text: str) -> list[str]:
+        given = [part for part in text.split(",") if part]
+        if strange := [part for part in given if part not in known]:
+            raise argparse.ArgumentTypeError(f"{', '.join(strange)}: not one of {', '.join(known)}")
+        return given
 
-
-def run(command: list[str]) -> Run:
-    """Start, wait, and read the system's own account of the finished process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in ENDINGS:
-        sys.exit(f"ended with {process.returncode}: {' '.join(command)}")
-    unit = 1024**2 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / unit)
+    return parse
 
 
-def spread(values: list[float], digits: int = 2) -> str:
-    """``0.84 [0.80-0.91]``: median, least and most."""
-    return f"{median(values):.{digits}f} [{min(values):.{digits}f}-{max(values):.{digits}f}]"
+def installed(wanted: list[str], venv: Path, trec_eval: str | None) -> tuple[list[Peer], dict[str, str], list[str]]:
+    """(peers that can run, versions, why others cannot)."""
+    there, skipped = {"numpy"} & set(wanted), []
+    said = subprocess.run([BIN / "python", "--version"], capture_output=True, text=True, check=True)
+    versions = {"Python": said.stdout.split()[-1]} | peer_environment.versions(BIN.parent, ["numpy"])
+    for family in wanted:
+        try:
+            if family in PINS:
+                peer_environment.ensure(venv, PINS[family], BIN / "python")
+                there.add(family)
+        except peer_environment.NotInstalled as fault:
+            skipped.append(f"{family}: cannot be installed: {fault}")
+    names = dict.fromkeys(pin.partition("==")[0] for family in PINS if family in there for pin in PINS[family])
+    if peer_environment.python_of(venv).exists():
+        versions |= peer_environment.versions(venv, names)
+    if "trec_eval" in wanted:
+        if trec_eval:
+            there.add("trec_eval")
+            said = subprocess.run([trec_eval, "--version"], capture_output=True, text=True, check=False)
+            versions["trec_eval"] = (said.stdout + said.stderr).split()[-1]
+        else:
+            skipped.append("trec_eval: there is none on PATH (or name one with --trec-eval)")
+    return [peer for peer in PEERS if peer.family in there], versions, skipped
 
 
-def compared(name: str, command: list[str], other_name: str, other: list[str], runs: int) -> None:
-    """A B A B …: a machine that slows down slows both of a pair, so ratios hold where times do not."""
-    run(command), run(other)
-    pairs = [(run(command), run(other)) for _ in range(runs)]
-    ours, theirs = zip(*pairs, strict=True)
-    print(f"\n{name}  /  {other_name}   (n = {runs})")
-    print(f"  ratio wall  {spread([a.wall / b.wall for a, b in pairs])}    ratio cpu  {spread([a.cpu / b.cpu for a, b in pairs])}")
-    for label, side in ((name, ours), (other_name, theirs)):
-        print(f"  {label:32} wall {spread([r.wall * 1000 for r in side], 0)} ms   cpu {median(r.cpu for r in side) * 1000:.0f} ms   "
-              f"peak {median(r.peak for r in side):.0f} MiB")
-    print(f"  difference wall {spread([(a.wall - b.wall) * 1000 for a, b in pairs], 0)} ms")
+def asked(options: argparse.Namespace) -> str:
+    """The command line as it concerns the figures: where things lie on this machine does not."""
+    words = [] if options.sizes == list(SIZES) else ["--sizes", ",".join(options.sizes)]
+    words += [] if options.peers == list(FAMILIES) else ["--peers", ",".join(options.peers)]
+    words += ["--rounds", str(options.rounds)] if options.rounds else []
+    words += ["--slow"] if options.slow else []
+    words += [] if options.growth else ["--no-growth"]
+    return " ".join(["python benchmarks/speed.py", *words, *(["--write"] if options.write else [])])
 
 
-def agree(compare: list[str], script: list[str]) -> None:
-    """Both must have done the same work: six means of both runs alike to nine decimals."""
-    report, theirs = (json.loads(subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=False).stdout)
-                      for command in (compare, script))
-    names = ("ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5")
-    for side in ("baseline", "candidate"):
-        for name, value in zip(names, theirs[side], strict=True):
-            if abs(report["metrics"][name][side] - value) > 1e-9:
-                sys.exit(f"{name} of the {side}: {report['metrics'][name][side]} here, {value} there")
-    changed, n = report["primary"]["changed"], report["primary"]["n"]
-    print(f"{n} queries, {changed} of them with another nDCG@10; all means agree.\nInterval of the drop: "
-          f"{report['primary']['ci']} here, {theirs['intervals'][0]} by resampling.")
-
-
-def main() -> None:
-    """Make the input, check that both sides agree on it, measure."""
+def main() -> int:
+    """Install, make inputs, check that everybody agrees on them, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", choices=SIZES, default="S")
-    parser.add_argument("--runs", type=int, help="pairs of runs (default: 21 for S, 3 for M)")
+    parser.add_argument("--sizes", type=listed(tuple(SIZES)), default=list(SIZES), help=f"of {', '.join(SIZES)}; by default all")
+    parser.add_argument("--peers", type=listed(FAMILIES), default=list(FAMILIES), help=f"of {', '.join(FAMILIES)}; by default all")
+    parser.add_argument("--rounds", "--runs", type=int, help="by default as many as fit into a minute or less for each peer, at least 3")
+    parser.add_argument("--slow", action="store_true", help="also what takes minutes: trec_eval at L, growth to a million queries")
+    parser.add_argument("--growth", action=argparse.BooleanOptionalAction, default=True, help="our own tool at other sizes")
+    parser.add_argument("--venv", type=Path, default=peer_environment.DEFAULT, help="where the peers are installed (%(default)s)")
+    parser.add_argument("--trec-eval", default=shutil.which("trec_eval"), help="path of the program; by default what is on PATH")
+    parser.add_argument("--write", action="store_true", help="write docs/speed.md")
     options = parser.parse_args()
-    runs = options.runs or (21 if options.size == "S" else 3)
     if not (BIN / "retrieval-gate").exists():
         sys.exit("there is no .venv/ yet: run `make demo` first")
     # As installed: nobody waits for Python to compile the program at every start.
-    subprocess.run([BIN / "python", "-m", "compileall", "-q", ROOT / "gate", Path(__file__).parent], check=True)
-    python, gate = str(BIN / "python"), str(BIN / "retrieval-gate")
-    with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder), SIZES[options.size])
-        compare = [gate, "compare", "--golden", f"{folder}/golden.jsonl", "--baseline", f"{folder}/baseline.jsonl",
-                   "--candidate", f"{folder}/candidate.jsonl", "--format", "json"]
-        script = [python, str(Path(__file__).parent / "numpy_script.py"), folder]
-        agree(compare, [*script, "1"])
-        compared("--help", [gate, "--help"], "python -c pass", [python, "-c", "pass"], runs)
-        compared("compare --format json", compare, "numpy script, 1 interval", [*script, "1"], runs)
-        compared("compare --format json", compare, "numpy script, 6 intervals", [*script, "6"], runs)
+    subprocess.run([BIN / "python", "-m", "compileall", "-q", ROOT / "gate", ROOT / "benchmarks"], check=True)
+    peers, versions, skipped = installed(options.peers, options.venv, options.trec_eval)
+    tools = Tools(str(BIN / "retrieval-gate"), str(BIN / "python"), str(peer_environment.python_of(options.venv)), options.trec_eval)
+    bench = Bench(tools, peers, options.rounds, options.slow)
+    for why in skipped:
+        bench.skip(why)
+    fault = None
+    try:
+        bench.start()
+        for size in (size for size in SIZES if size in options.sizes):
+            # One size after the other, so that only one is ever on the disk.
+            with tempfile.TemporaryDirectory(prefix="retrieval-gate-") as folder:
+                bench.at(Path(folder), size)
+        if options.growth:
+            with tempfile.TemporaryDirectory(prefix="retrieval-gate-") as folder:
+                bench.growth(Path(folder))
+    except Disagreement as differing:
+        fault = f"two programs that should compute the same do not; nothing is written:\n{differing}"
+    except Failed as failure:
+        fault = f"a program that had worked failed; nothing is written: {failure}"
+    text = speed_page.written(bench.found, speed_page.facts(versions, asked(options)))
+    print(text)
+    if fault:
+        sys.exit(fault)
+    if options.write:
+        (ROOT / "docs" / "speed.md").write_text(text, encoding="utf-8")
+        say(f"{ROOT / 'docs' / 'speed.md'} is written")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
