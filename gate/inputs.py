@@ -18,6 +18,12 @@ class Inputs:
     token: str = field(default="", repr=False)
     comment: str = ""
     report_dir: str = DEFAULT_REPORT_DIR
+    workflow: str = ""
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """All configuration files, for the one step that speaks for several gates: one a line."""
+        return tuple(dict.fromkeys(line.strip() for line in self.config.splitlines() if line.strip()))
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -32,7 +38,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         key = f"INPUT_{name.upper()}"
         return (environ.get(key) or environ.get(key.replace("-", "_")) or "").strip() or default
 
-    return Inputs(get("config", DEFAULT_CONFIG), get("token"), get("comment"), get("report-dir", DEFAULT_REPORT_DIR))
+    return Inputs(get("config", DEFAULT_CONFIG), get("token"), get("comment"), get("report-dir", DEFAULT_REPORT_DIR),
+                  get("workflow"))
 
 
 def drop_secrets(environ: MutableMapping[str, str]) -> None:
