@@ -75,6 +75,10 @@ def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None], cloc
     if not inputs.token:
         raise GitHubError("input `token`: is empty", 0, "leave it out to take the job's token, or pass a secret that exists")
     repository = Repository(Transport(context.api_url, inputs.token, sleep=sleep), context.repository)
+    if choice.mode is Mode.COMMENT:
+        from gate.companion import Companion
+
+        return Companion(inputs, _completed(context, repository), repository).run(files)
     step = Step(inputs, _completed(context, repository), workspace, repository, service_environ, sleep, clock)
     return step.run(choice.mode, files)
 

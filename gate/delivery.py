@@ -24,6 +24,8 @@ from gate.reports.summary import render_summary
 from gate.reports.text import render_text
 from gate.settings import inside
 
+# What an artifact with the reports is called, before the gate's id.
+REPORT_ARTIFACT = "retrieval-gate-report-"
 # Uploads the files of a folder under a name and says where they are.
 Upload = Callable[[str, Mapping[str, bytes]], str]
 
@@ -109,7 +111,7 @@ def _artifact(report: Report, outside: Outside, folder: object) -> str:
     if outside.upload is None or not isinstance(folder, Path):
         return ""
     files = {path.name: path.read_bytes() for path in _written(folder)}
-    return outside.upload(f"retrieval-gate-report-{report.gate}", files)
+    return outside.upload(REPORT_ARTIFACT + report.gate, files)
 
 
 def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:

@@ -19,6 +19,12 @@ class Inputs:
     comment: str = ""
     report_dir: str = DEFAULT_REPORT_DIR
     tier: str = ""
+    workflow: str = ""
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """All configuration files, for the one step that speaks for several gates: one a line."""
+        return tuple(dict.fromkeys(line.strip() for line in self.config.splitlines() if line.strip()))
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -34,7 +40,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         return (environ.get(key) or environ.get(key.replace("-", "_")) or "").strip() or default
 
     return Inputs(get("config", DEFAULT_CONFIG), get("token"), get("comment"), get("report-dir", DEFAULT_REPORT_DIR),
-                  get("tier"))
+                  get("tier"), get("workflow"))
 
 
 def drop_secrets(environ: MutableMapping[str, str]) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "WrongDigest",
     "download",
     "list_artifacts",
+    "list_run_artifacts",
     "make_zip",
     "read_zip",
 ]
@@ -72,6 +73,21 @@ def list_artifacts(repository: Repository, name: str, max_pages: int = MAX_PAGES
     except TooMany:
         pass
     return sorted((item for item in found if item.name == name), key=lambda item: item.id, reverse=True)
+
+
+def list_run_artifacts(repository: Repository, run_id: int, name: str = "", max_pages: int = 1) -> list[Artifact]:
+    """The artifacts of one run, all of them or those of exactly that name, newest first; at most ``max_pages`` × 100, since a
+    run's own code decides how many there are."""
+    found: list[Artifact] = []
+    query = {"name": name} if name else {}
+    try:
+        for item in repository.transport.pages(
+            f"{repository.path}/actions/runs/{run_id}/artifacts", query, key="artifacts", max_pages=max_pages
+        ):
+            found.append(_artifact(item))
+    except TooMany:
+        pass
+    return sorted((item for item in found if name in ("", item.name)), key=lambda item: item.id, reverse=True)
 
 
 def _artifact(value: Mapping[str, Any]) -> Artifact:

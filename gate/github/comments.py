@@ -69,16 +69,18 @@ def upsert_comment(
     *,
     graphql_url: str = "",
     create: bool = True,
+    yields: bool = False,
 ) -> CommentResult:
     """Write or edit in place the comment of ``gate`` on pull request ``number``; the marker line is added here. Without
-    ``create`` only one that is there already is kept up to date, so that a green result corrects an earlier red one.
+    ``create`` only one that is there already is kept up to date, so that a green result corrects an earlier red one. With ``yields``
+    what the very same run and attempt has written stays as it is: it knows more than whoever speaks for it.
 
     A comment is ours when its last line is our marker AND its author is who our token speaks for: anybody can copy a marker,
     and a token with write permission could edit anybody's comment. ``graphql_url``: where to ask for the token's identity."""
     marker = Marker(gate, head_sha, run_id, attempt)
     text, _ = split_marker(body)
     try:
-        return _Comments(repository, number, graphql_url).upsert(f"{text}\n\n{marker}\n", marker, create)
+        return _Comments(repository, number, graphql_url, yields).upsert(f"{text}\n\n{marker}\n", marker, create)
     except GitHubError as error:
         return CommentResult(_status(error), "", error.problems[0])
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
@@ -97,8 +99,8 @@ def _status(error: GitHubError) -> str:
 
 
 class _Comments:
-    def __init__(self, repository: Repository, number: int, graphql_url: str) -> None:
-        self._transport, self._graphql_url = repository.transport, graphql_url
+    def __init__(self, repository: Repository, number: int, graphql_url: str, yields: bool) -> None:
+        self._transport, self._graphql_url, self._yields = repository.transport, graphql_url, yields
         self._list_path = f"{repository.path}/issues/{number}/comments"
         self._one_path = f"{repository.path}/issues/comments"
         self._identity: tuple[str, str] | None = None
@@ -140,7 +142,7 @@ class _Comments:
             key=lambda found: (found.run, found.attempt),
         )
         first, url = own[0], str(own[0].get("html_url", ""))
-        if newest.outdates(marker):
+        if newest.outdates(marker) or (self._yields and newest == marker):
             return CommentResult(
                 "skipped-newer", url, f"run {newest.run}, attempt {newest.attempt}, has already written its result"
             )

@@ -19,7 +19,7 @@ _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _HEADS = "refs/heads/"
 _QUEUED = re.compile(r"\Arefs/heads/gh-readonly-queue/.+/pr-(\d{1,9})-[0-9a-f]{40}\Z")
 # The runner runs such a workflow with the repository's secrets and a token that writes.
-_PRIVILEGED = ("pull_request_target", "workflow_run", "issue_comment")
+_PRIVILEGED = ("pull_request_target", "issue_comment")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Context:
     them).
 
     ``before``: what the branch was before a push, or the commit that a merge group builds on; "" where there is none.
+    ``trigger_run``, ``trigger_event``: the run whose end started this one (workflow_run), 0 and "" elsewhere.
     ``workflow_path``: the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset."""
 
     event: str
@@ -66,6 +67,8 @@ class Context:
     deleted: bool = False
     forced: bool = False
     pull_request: PullFacts | None = None
+    trigger_run: int = 0
+    trigger_event: str = ""
 
     @property
     def run_url(self) -> str:
@@ -96,6 +99,7 @@ class Mode(Enum):
     PULL_REQUEST = "pull-request"
     PUBLISH = "publish"
     COMPARE_ONLY = "compare-only"
+    COMMENT = "comment"
     IGNORED = "ignored"
 
 
@@ -136,6 +140,15 @@ def choose_mode(context: Context) -> ModeChoice:
         if context.action in ("deleted", "unpublished"):
             return ModeChoice(Mode.IGNORED, f"the release was {context.action}: there is nothing to measure")
         return ModeChoice(Mode.COMPARE_ONLY, f"release of {context.ref}: compared, nothing published")
+    if event == "workflow_run":
+        # Such a run has rights that the pull request has not: it may only tell what another run has measured.
+        if context.action != "completed":
+            return ModeChoice(Mode.IGNORED, f"run {context.trigger_run} has not ended yet (use `types: [completed]`)")
+        if context.trigger_event != "pull_request":
+            return ModeChoice(
+                Mode.IGNORED, f"run {context.trigger_run} was for `{context.trigger_event}`, not for a pull request"
+            )
+        return ModeChoice(Mode.COMMENT, f"the report of run {context.trigger_run} becomes a comment; nothing is measured")
     why = (
         f"`{event}` runs with write access and secrets, and measuring a pull request means running its code"
         if event in _PRIVILEGED
@@ -164,6 +177,9 @@ def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lamb
     own = _dict(payload, "repository")
     ref, sha = environ.get("GITHUB_REF", ""), environ.get("GITHUB_SHA", "")
     pull = _pull(_dict(payload, "pull_request"), own, problems) if event == "pull_request" else None
+    trigger = _dict(payload, "workflow_run") if event == "workflow_run" else {}
+    if event == "workflow_run" and not _int(trigger.get("id")):
+        problems.append("the event's payload has no workflow run")
     if not _SHA.match(sha):
         problems.append(f"GITHUB_SHA {sha[:80]!r} is no commit id")
     if problems:
@@ -199,6 +215,8 @@ def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lamb
         deleted=payload.get("deleted") is True,
         forced=payload.get("forced") is True,
         pull_request=pull,
+        trigger_run=_int(trigger.get("id")),
+        trigger_event=_text(trigger, "event"),
     )
 
 

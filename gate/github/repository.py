@@ -119,6 +119,12 @@ class Repository:
         except (NotFound, Unprocessable):
             return []
 
+    def open_pulls(self, owner: str, branch: str) -> list[dict[str, Any]]:
+        """The open pull requests whose head is that branch of that owner's repository, as they are now. For commits of a fork
+        this is the only way: GitHub associates them with no pull request."""
+        query = {"state": "open", "head": f"{owner}:{branch}"}
+        return list(self.transport.pages(f"{self.path}/pulls", query, max_pages=5))
+
     def reviews(self, number: int) -> Iterator[dict[str, Any]]:
         """All reviews of a pull request."""
         return self.transport.pages(f"{self.path}/pulls/{number}/reviews")

@@ -9,7 +9,7 @@ import pytest
 from gate.errors import GitHubError
 from gate.github import artifact_upload, failures
 from gate.github.artifact_upload import ArtifactService, Unavailable, backend_ids
-from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_artifacts, make_zip, read_zip
+from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_artifacts, list_run_artifacts, make_zip, read_zip
 
 NAME = "retrieval-gate-baseline-default"
 DATA = make_zip({"manifest.json": b"{}", "record.json.gz": b"\x1f\x8b..."})
@@ -219,6 +219,18 @@ def test_a_list_flooded_by_strangers_is_read_up_to_a_limit(fake, repo, repositor
     for _ in range(210):
         fake.artifact(run, NAME)
     assert len(list_artifacts(repository, NAME, max_pages=2)) == 200
+
+
+def test_the_list_of_one_run_holds_no_other_runs_artifacts_and_is_read_up_to_a_limit(fake, repo, repository, run):
+    made = [fake.artifact(run, name, b"x").id for name in (NAME, "other", NAME)]
+    fake.artifact(fake.run(repo), NAME, b"x")
+    assert [item.id for item in list_run_artifacts(repository, run.id)] == made[::-1]
+    assert [item.id for item in list_run_artifacts(repository, run.id, NAME)] == [made[2], made[0]]
+    for n in range(150):
+        fake.artifact(run, f"junk-{n}", b"x")
+    assert len(list_run_artifacts(repository, run.id)) == 100
+    # Whoever fills the list cannot hide what is asked for by its name.
+    assert len(list_run_artifacts(repository, run.id, NAME)) == 2
 
 
 def test_an_expired_artifact_is_gone(fake, repo, repository):

@@ -236,3 +236,28 @@ def test_markers_survive_what_github_does_to_line_ends():
     assert split_marker(f"a\n{unknown}") == ("a", Marker("default", "", 0, 1))
     assert split_marker("no marker\n") == ("no marker", None)
     assert split_marker(f"{marker}") == ("", marker)
+
+
+# -- speaking for another run ----------
+
+
+@pytest.fixture
+def speak(fake, repo, pr, connect):
+    def call(body, *, run=100, attempt=1):
+        repository = Repository(connect(), repo.full_name)
+        return upsert_comment(repository, pr.number, "default", body, HEAD, run, attempt, graphql_url=f"{fake.url}/graphql", yields=True)
+
+    return call
+
+
+def test_who_speaks_for_a_run_leaves_what_that_run_wrote_itself(fake, pr, upsert, speak):
+    upsert("## all that the run knows")
+    assert speak("## less").status == "skipped-newer"
+    assert bodies(pr) == ["## all that the run knows"] and not fake.sent("PATCH")
+
+
+def test_who_speaks_for_a_run_replaces_what_earlier_runs_and_attempts_wrote(pr, upsert, speak):
+    upsert("## old")
+    assert speak("## again", attempt=2).status == "updated"
+    assert speak("## new", run=101).status == "updated"
+    assert bodies(pr) == ["## new"]

@@ -36,6 +36,8 @@ PULL = PAYLOAD | {
     },
 }
 
+ENDED = PAYLOAD | {"action": "completed", "workflow_run": {"id": 77, "event": "pull_request"}}
+
 
 def context(payload=None, **env):
     return read_context(ENV | env, lambda path: json.dumps(PAYLOAD if payload is None else payload).encode())
@@ -63,6 +65,11 @@ def context(payload=None, **env):
         ("release", "refs/tags/v1.2.0", PAYLOAD | {"action": "published"}, Mode.COMPARE_ONLY),
         ("release", "refs/heads/main", PAYLOAD | {"action": "created"}, Mode.COMPARE_ONLY),
         ("release", "refs/tags/v1.2.0", PAYLOAD | {"action": "deleted"}, Mode.IGNORED),
+        ("workflow_run", "refs/heads/main", ENDED, Mode.COMMENT),
+        ("workflow_run", "refs/heads/main", ENDED | {"action": "requested"}, Mode.IGNORED),
+        ("workflow_run", "refs/heads/main", ENDED | {"action": "in_progress"}, Mode.IGNORED),
+        ("workflow_run", "refs/heads/main", ENDED | {"workflow_run": {"id": 77, "event": "push"}}, Mode.IGNORED),
+        ("workflow_run", "refs/heads/main", ENDED | {"workflow_run": {"id": 77}}, Mode.IGNORED),
         ("merge_group", "refs/heads/main", PAYLOAD, Mode.COMPARE_ONLY),  # some runners give it the default branch as ref
     ],
 )
@@ -86,7 +93,7 @@ def test_the_event_says_which_tier_is_judged(event, tier):
     assert event in SUPPORTED and tier_of(event) == tier
 
 
-@pytest.mark.parametrize("event", ["pull_request_target", "workflow_run", "issue_comment", "repository_dispatch"])
+@pytest.mark.parametrize("event", ["pull_request_target", "issue_comment", "repository_dispatch"])
 def test_other_events_are_refused_with_the_ones_that_work(event):
     with pytest.raises(InvalidInput) as caught:
         mode(context(GITHUB_EVENT_NAME=event))
@@ -94,7 +101,7 @@ def test_other_events_are_refused_with_the_ones_that_work(event):
     assert event in text and "`pull_request`" in text and "`merge_group`" in text
 
 
-@pytest.mark.parametrize("event", ["pull_request_target", "workflow_run"])
+@pytest.mark.parametrize("event", ["pull_request_target", "issue_comment"])
 def test_privileged_events_are_refused_because_they_would_run_the_pull_requests_code(event):
     with pytest.raises(InvalidInput, match="write access and secrets"):
         mode(context(GITHUB_EVENT_NAME=event))
@@ -187,6 +194,12 @@ def test_a_pull_request_payload_without_number_or_commits_is_refused():
     assert len(caught.value.problems) == 3
 
 
+@pytest.mark.parametrize("trigger", [{}, {"workflow_run": {"id": 0}}, {"workflow_run": {"id": True}}, {"workflow_run": [77]}])
+def test_the_end_of_a_run_without_the_run_is_refused(trigger):
+    with pytest.raises(InvalidInput, match="no workflow run"):
+        context(PAYLOAD | {"action": "completed"} | trigger, GITHUB_EVENT_NAME="workflow_run")
+
+
 # -- payloads as GitHub writes them ----------
 
 
@@ -215,3 +228,16 @@ def test_a_real_push_schedule_and_dispatch_on_main(fake, repo):
         found = real(fake, run, payload)
         assert mode(found) is Mode.PUBLISH and found.run_id == run.id and found.branch == "main"
         assert found.workflow_path == ".github/workflows/gate.yml"
+
+
+def test_a_real_end_of_a_forks_run_is_for_a_comment_and_names_the_run_and_no_pull_request(fake, repo):
+    fork = fake.fork(repo, by="stranger")
+    pr = fake.open_pr(repo, "stranger", {"a": "1"}, head_repo=fork, branch="main")
+    ended = fake.run(repo, pr=pr)
+    own = fake.run(repo, "workflow_run", path=".github/workflows/comment.yml")
+    payload = fake.workflow_run_event(ended)
+    found = real(fake, own, payload)
+    assert payload["workflow_run"]["pull_requests"] == []
+    assert (mode(found), found.trigger_run, found.pull_request) == (Mode.COMMENT, ended.id, None)
+    assert mode(real(fake, own, fake.workflow_run_event(ended, "requested"))) is Mode.IGNORED
+    assert mode(real(fake, own, fake.workflow_run_event(fake.run(repo, "push")))) is Mode.IGNORED

@@ -112,3 +112,13 @@ def test_first_parents_step_over_what_a_merge_commit_brought(fake, repo, reposit
     pr = fake.open_pr(repo, "ann", {"a": "1"})
     fake.push(pr, {"a": "2"})
     assert repository.first_parents(before, merged := fake.merge(pr, "maria", "merge")) == [merged]
+
+
+def test_open_pulls_are_those_of_one_branch_of_one_owner(fake, repo, repository):
+    fork = fake.fork(repo, by="eve")
+    mine = fake.open_pr(repo, "eve", {"a": "1"}, branch="topic/ü&state=all", head_repo=fork)
+    closed = fake.open_pr(repo, "eve", {"b": "1"}, branch="topic/ü&state=all", head_repo=fork)
+    fake.close(closed, by="eve")
+    fake.open_pr(repo, "ann", {"a": "1"}, branch="topic/ü&state=all")
+    assert [pull["number"] for pull in repository.open_pulls("eve", "topic/ü&state=all")] == [mine.number]
+    assert repository.open_pulls("nobody", "main") == []
