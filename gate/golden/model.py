@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gate.jsonio import digest
+from gate.jsonio import digest, digest_of_texts
 
 SPLITS = ("dev", "blind")
 SOURCES = ("log", "sme", "synthetic")
@@ -100,4 +100,4 @@ class GoldenSet:
     @property
     def digest(self) -> str:
         """Digest of all labels, independent of the order of lines and of formatting."""
-        return digest(self.labels)
+        return digest_of_texts((i, self.by_id[i].label_digest) for i in sorted(self.by_id))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,11 @@ from gate import jsonio
 from gate.errors import InvalidInput
 from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
+_BREAK = re.compile("[\r\n]")
 _HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
+_NEEDED = {"id", "query", "relevant"}
+_PLAIN = {*_NEEDED, "tags"}  # what most lines have, and nothing else
 _HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "float_grades", "notes"}
 
 
@@ -27,6 +32,7 @@ class Ids:
         self.kind = kind
         self.numbers: set[str] = set()
         self.strings: set[str] = set()
+        self.odd: set[str] = set()  # those that may not be their own folded form
 
     def take(self, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
@@ -39,7 +45,19 @@ class Ids:
         if "\n" in value or "\r" in value:
             raise BadLine(f"{self.kind} id {value[:40]!r} contains a line break")
         self.strings.add(value)
+        if not _plain(value):
+            self.odd.add(value)
         return value
+
+    def take_all(self, values: Iterable[Any]) -> list[str]:
+        """Each of them. What is nothing but texts that can be ids is looked at as a whole, since golden sets have very many."""
+        values = list(values)
+        if set(map(type, values)) <= {str} and all(map(str.strip, values)) and not _BREAK.search(text := "".join(values)):
+            self.strings.update(values)
+            if not _plain(text):
+                self.odd.update(values)
+            return values
+        return [self.take(value) for value in values]
 
     def faults(self) -> list[str]:
         return [f"{self.kind} id {both!r} is given as a number and as a string" for both in sorted(self.numbers & self.strings)]
@@ -49,11 +67,17 @@ class Ids:
         if self.numbers:
             found.append(f"{len(self.numbers)} {self.kind} ids are numbers; they were read as strings")
         folded: dict[str, str] = {}
-        for name in sorted(self.strings):
+        # Of two names that fold alike at least one is odd.
+        for name in sorted({*self.odd, *self.strings.intersection(map(_fold, self.odd))}):
             other = folded.setdefault(_fold(name), name)
             if other != name:
                 found.append(f"{self.kind} ids {other!r} and {name!r} differ only in case, white space or Unicode form")
         return found
+
+
+def _plain(name: str) -> bool:
+    """Whether a name, and any part of it, is its own folded form."""
+    return name.isascii() and name.islower() and len(name.split()) == 1
 
 
 def _fold(name: str) -> str:
@@ -78,17 +102,25 @@ def _grade(value: Any, float_grades: bool) -> float:
         raise BadLine(f"grade {value} is not a whole number (set `float_grades: true` in golden.yml if that is meant)")
     if abs(value) > _HIGHEST:
         raise BadLine(f"grade {value:g} is out of range (−{_HIGHEST} to {_HIGHEST})")
-    return float(value)
+    return _shared(float(value)) if value else float(value)  # 0.0 equals -0.0, and they are not the same text
 
 
 def _strings(record: dict[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+    if not isinstance(value, list) or not (set(map(type, value)) <= {str} and all(map(str.strip, value))):
         raise BadLine(f"`{key}` must be a list of non-empty strings")
-    return tuple(dict.fromkeys(value))
+    return _shared(tuple(dict.fromkeys(value)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _shared(value: Any) -> Any:
+    """The first value that was equal to this one: thousands of queries have the same few tags and grades."""
+    return value
 
 
 def _text(record: dict[str, Any], key: str, allowed: tuple[str, ...] = ()) -> str:
+    if key not in record:
+        return ""
     value = record.get(key, "")
     if not isinstance(value, str):
         raise BadLine(f"`{key}` must be a string, not {kind_of(value)}")
@@ -99,7 +131,7 @@ def _text(record: dict[str, Any], key: str, allowed: tuple[str, ...] = ()) -> st
 
 class _Reader:
     def __init__(self, path: Path, float_grades: bool) -> None:
-        self.path = path
+        self.path, self.name = path, str(path)
         self.float_grades = float_grades
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -108,13 +140,15 @@ class _Reader:
 
     def gains(self, relevant: Any, where: str) -> dict[str, float]:
         if isinstance(relevant, dict):
-            return {self.doc_ids.take(doc): _grade(grade, self.float_grades) for doc, grade in relevant.items()}
+            docs = self.doc_ids.take_all(relevant)
+            return {doc: _grade(grade, self.float_grades) for doc, grade in zip(docs, relevant.values(), strict=True)}
         if not isinstance(relevant, list):
             raise BadLine(f"`relevant` must be a list of document ids or an object of grades, not {kind_of(relevant)}")
-        docs = [self.doc_ids.take(doc) for doc in relevant]
-        if len(set(docs)) < len(docs):
+        docs = self.doc_ids.take_all(relevant)
+        found = dict.fromkeys(docs, 1.0)
+        if len(found) < len(docs):
             self.warnings.append(f"{where}: `relevant` names a document twice; it counts once")
-        return dict.fromkeys(docs, 1.0)
+        return found
 
     def spans(self, value: Any, where: str) -> tuple[Span, ...]:
         if not isinstance(value, list):
@@ -138,15 +172,18 @@ class _Reader:
     def query(self, record: Any, where: str, line: int) -> Query:
         if not isinstance(record, dict):
             raise BadLine(f"a line must be an object, not {kind_of(record)}")
-        missing = [key for key in ("id", "query", "relevant") if key not in record and not (key == "relevant" and record.get("spans"))]
-        if missing:
-            raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
-        unknown = sorted(map(str, record.keys() - _KEYS))
-        if unknown:
-            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
+        if not record.keys() >= _NEEDED:
+            missing = [key for key in ("id", "query", "relevant") if key not in record and not (key == "relevant" and record.get("spans"))]
+            if missing:
+                raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
+        if not record.keys() <= _KEYS:
+            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))}")
         text = record["query"]
         if not isinstance(text, str) or not text.strip():
             raise BadLine("`query` must be a string with some text")
+        if record.keys() <= _PLAIN:
+            gains = self.gains(record["relevant"], where)
+            return Query(self.query_ids.take(record["id"]), text, gains, (), _strings(record, "tags"), line=line)
         answerable = record.get("answerable", True)
         if not isinstance(answerable, bool):
             raise BadLine("`answerable` must be true or false")
@@ -162,7 +199,7 @@ class _Reader:
                      source=_text(record, "source", SOURCES), cluster=_text(record, "cluster"), line=line)
 
     def take(self, line: int, text: str) -> None:
-        where = f"{self.path}:{line}"
+        where = f"{self.name}:{line}"
         try:
             query = self.query(jsonio.loads(text), where, line)
         except (BadLine, jsonio.NotJson) as fault:
