@@ -28,10 +28,11 @@ def compare(options: Namespace) -> int:
         settings = load_settings(options.config)
         policy, gate = settings.policy, settings.gate
     golden = read_golden(options.golden)
-    candidate = pipeline.load_reference(options.candidate)
+    candidate, baseline = pipeline.load_scored([options.candidate, options.baseline], golden, policy.all_metrics, policy.unit,
+                                               policy.overlap)
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
-    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy, pipeline.Circumstances(gate))
+    report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate))
     return _finish(report, options, run_lines(candidate.run.rankings) if options.out else None)
 
 
@@ -73,6 +74,7 @@ def evaluate(options: Namespace) -> int:
     from gate.reports.scores import scores_json, scores_text
     from gate.scoring.metrics import UnknownMetric, parse_metric
     from gate.scoring.score import score_run
+    from gate.scoring.units import OVERLAP
 
     names = options.metrics.split(",") if options.metrics else DEFAULT_METRICS
     metrics, problems = [], []
@@ -84,7 +86,7 @@ def evaluate(options: Namespace) -> int:
     if problems:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
-    reference = pipeline.load_reference(options.run)
+    reference, = pipeline.load_scored([options.run], golden, metrics, options.unit, OVERLAP)
     run = reference.run
     if reference.record:
         pipeline.check_depth(metrics, reference.record)

@@ -126,6 +126,18 @@ def load_reference(path: Path) -> Reference:
     return Reference(read_run(path))
 
 
+def load_scored(paths: Sequence[Path], golden: GoldenSet, metrics: Sequence[Metric], unit: str, overlap: float) -> list[Reference]:
+    """The same for stored runs that will be scored by just these rules: run files are scored while they are read, side by side, and
+    their rankings stay in them. Faults of all of them are listed together."""
+    from gate.runfiles import read_files
+    from gate.scoring.sheet import Sheet
+
+    records = [is_record(path) for path in paths]
+    files = [path for path, record in zip(paths, records, strict=True) if not record]
+    runs = iter(read_files(files, [Sheet(golden, metrics, unit, overlap) for _ in files]))
+    return [load_reference(path) if record else Reference(next(runs)) for path, record in zip(paths, records, strict=True)]
+
+
 def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
     """A record as the thing to compare with."""
     return Reference(record.run, dict(record.labels), info or baseline_info(record), record)
@@ -265,7 +277,7 @@ def _latency(candidate: Run, reference: Reference | None) -> Latency:
 
 
 def _quantiles(run: Run) -> tuple[float | None, float | None]:
-    times = sorted(r.ms for r in run.rankings.values() if r.ms is not None)
+    times = sorted(run.times if run.times is not None else [r.ms for r in run.rankings.values() if r.ms is not None])
     if not times:
         return None, None
     return times[(len(times) - 1) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]

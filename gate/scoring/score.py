@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
 from gate.scoring.metrics import Metric
-from gate.scoring.units import OVERLAP, grades_of, nothing_found, view_of
+from gate.scoring.units import OVERLAP, nothing_found, view_of
 from gate.scoring.view import View
 
 
@@ -18,13 +17,14 @@ class QueryScore(NamedTuple):
     """One scored query: metric name → value, and the rank (from 1) of its first gold unit, None when none came back.
 
     ``values`` has no key for a metric that is undefined for this query alone; only a metric that is ``partial`` can be missing.
-    ``repeats``: a document came back more than once.
+    ``empty``: nothing came back at all. One object in the scores of two runs says that their rankings of this query are equal
+    (:meth:`gate.scoring.sheet.Sheet.enter`).
     """
 
     values: Mapping[str, float]
     first_rank: int | None
     missing: bool = False
-    repeats: bool = False
+    empty: bool = False
 
 
 class Excluded(NamedTuple):
@@ -47,7 +47,6 @@ class ScoredRun(NamedTuple):
     queries: Mapping[str, QueryScore]
     excluded: Excluded
     unanswerable: Mapping[str, float | None]
-    duplicates: int = 0
 
     def mean(self, metric: str, ids: Sequence[str] | None = None) -> float | None:
         """Mean over unrounded values of all scored queries, or of ``ids``, that have one; None over nothing."""
@@ -59,11 +58,11 @@ class ScoredRun(NamedTuple):
 @lru_cache(maxsize=8)
 def _scorer(metrics: tuple[Metric, ...]) -> Callable[[View], Mapping[str, float]]:
     """View → metric name → value. It remembers: a change leaves the ranks of most queries alone, and both runs score alike."""
-    named = [(str(metric), metric) for metric in metrics]
+    named = [(str(metric), metric.formula, metric.k) for metric in metrics]
 
     @lru_cache(maxsize=1 << 14)
     def score(view: View) -> Mapping[str, float]:
-        return {name: value for name, metric in named if (value := metric(view)) is not None}
+        return {name: value for name, formula, k in named if (value := formula(view, k)) is not None}
 
     return score
 
@@ -77,6 +76,8 @@ class Scorer:
             raise ValueError(f"overlap must be above 0 and at most 1, not {overlap}")
         self._score, self._needs = _scorer(tuple(metrics)), {metric.needs for metric in metrics}
         self._unit, self._overlap = unit, overlap
+        # Below the deepest cutoff nothing matters but the first find; without a cutoff everything does.
+        self._depth = 0 if any(metric.k is None for metric in metrics) else max((metric.k or 0 for metric in metrics), default=0)
 
     def missing(self, query: Query, grades: tuple[float, ...]) -> QueryScore:
         """Of a query that the run has no line for."""
@@ -84,10 +85,8 @@ class Scorer:
 
     def score(self, query: Query, grades: tuple[float, ...], ranking: Ranking) -> QueryScore:
         """Of an answerable query with gold units (``grades``: of :func:`grades_of`, not empty) and a ranking without an error."""
-        repeats = len(set(ranking.docs)) < len(ranking.docs)
-        # Where no document is repeated both units count the same, and chunks are the cheaper ones to count.
-        view = view_of(query, ranking, grades, self._unit if repeats else "chunk", self._overlap, self._needs)
-        return QueryScore(self._score(view), view.credits[0][0] if view.credits else None, repeats=repeats)
+        view = view_of(query, ranking, grades, self._unit, self._overlap, self._needs, self._depth)
+        return QueryScore(self._score(view), view.credits[0][0] if view.credits else None, empty=not ranking.docs)
 
 
 def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str = "doc", overlap: float = OVERLAP,
@@ -97,41 +96,14 @@ def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str 
     ``unit``: what a cutoff counts, ``doc`` or ``chunk``. ``overlap``: the share of a span's characters, above 0 and at most 1, that a
     single chunk must hold to find it. A golden set with spans cannot judge a run without chunk offsets: that raises :class:`InvalidInput`,
     unless ``require_offsets`` is False (a baseline from before the spans existed; it covers none of them).
+
+    Rankings that were entered into a sheet while they were read, under the same golden set and rules, are not looked at again.
     """
-    if require_offsets:
-        _check_offsets(golden, run)
-    scorer = Scorer(metrics, unit, overlap)
-    queries: dict[str, QueryScore] = {}
-    unanswerable: dict[str, float | None] = {}
-    undefined, missing, errored = [], [], []
-    for query in golden.queries:
-        ranking = run.rankings.get(query.id)
-        grades = grades_of(query)
-        if ranking is not None and ranking.error:
-            errored.append(query.id)
-        elif not query.answerable:
-            unanswerable[query.id] = ranking.scores[0] if ranking and ranking.scores else None
-        elif not grades:
-            undefined.append(query.id)
-        elif ranking is None:
-            missing.append(query.id)
-            queries[query.id] = scorer.missing(query, grades)
-        else:
-            queries[query.id] = scorer.score(query, grades, ranking)
-    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable,
-                     duplicates=sum(score.repeats for score in queries.values()),
-                     excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
-                                       tuple(i for i in run.rankings if i not in golden.by_id)))
+    from gate.scoring.sheet import Sheet
 
-
-def _check_offsets(golden: GoldenSet, run: Run) -> None:
-    """Without a single offset no span could be found, and a format would look like a fault of the retriever."""
-    spanned = [query for query in golden.queries if query.spans]
-    if not spanned or not any(ranking.docs for ranking in run.rankings.values()):
-        return
-    if any(chunk.start is not None for ranking in run.rankings.values() for chunk in ranking.chunks or ()):
-        return
-    shown = ", ".join(repr(query.id) for query in spanned[:5]) + (" …" if len(spanned) > 5 else "")
-    raise InvalidInput(f"{run.name or 'run'}: no result has chunk offsets (`start`, `end`), but {len(spanned)} golden "
-                       f"{'query has' if len(spanned) == 1 else 'queries have'} spans ({golden.path}:{spanned[0].line}: {shown})",
-                       "let the retriever return {doc, start, end} for each chunk, or name whole documents in `relevant`")
+    sheet = run.sheet
+    if sheet is None or not sheet.holds(golden, metrics, unit, overlap):
+        sheet = Sheet(golden, metrics, unit, overlap)
+        for query_id, ranking in run.rankings.items():
+            sheet.enter(query_id, ranking)
+    return sheet.scored(run, require_offsets)
