@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.statistics.bootstrap import FEW_CHANGES, mean_interval
+from gate.statistics.bootstrap import FEW_CHANGES, _power, mean_interval
 from gate.statistics.clusters import count, gather
 from gate.statistics.multiplicity import benjamini_hochberg, holm
 from gate.statistics.permutation import sign_flip_p
@@ -126,6 +126,27 @@ def test_the_sampled_permutation_p_is_near_scipys_and_never_zero():
                                     n_resamples=20_000, rng=1).pvalue
     assert sign_flip_p(values) == pytest.approx(oracle, abs=0.02)
     assert sign_flip_p([-0.1 - i / 1000 for i in range(200)]) > 0
+
+
+@pytest.mark.parametrize("m", [17, 24, 1_000])
+def test_looking_sums_up_eight_at_a_time_gives_the_p_of_adding_every_draw(m):
+    import numpy as np
+
+    rng = random.Random(m)
+    values = [rng.gauss(0.03, 1.0) for _ in range(m)]
+    bits = np.unpackbits(np.frombuffer(random.Random(5).randbytes(9_999 * ((m + 7) // 8)), np.uint8).reshape(9_999, -1), axis=1)[:, :m]
+    flipped = np.abs((1.0 - 2.0 * bits) @ values)
+    assert sign_flip_p(values, seed=5) == (1 + np.count_nonzero(flipped >= abs(math.fsum(values)) - 1e-9)) / 10_000
+
+
+@given(st.integers(1, 10_000), st.integers(0, 2**32))
+def test_frequencies_that_come_to_nothing_are_left_out_and_no_others(n, seed):
+    import numpy as np
+
+    angles, sizes = np.random.default_rng(seed).uniform(0, 1, (2, 50))
+    base = sizes ** (1 / n) * np.exp(2j * math.pi * angles)
+    assert _power(base, n) == pytest.approx(base**n, abs=1e-10)
+    assert _power(base[:1] * 0.0, n).tolist() == [0.0]
 
 
 def test_fourteen_against_six_sounds_convincing_and_is_not():
