@@ -115,15 +115,17 @@ def _texts(items: list[Any]) -> bool:
 
 def parse_ranking(record: Any) -> Ranking:
     """One ``{"ranked": …}`` object, from a run file or over a retriever's pipe. Raises :class:`BadRanking`."""
-    ranked = record.get("ranked", [] if record.get("error") else None)
+    ranked = record.get("ranked")
+    if record.keys() == _BARE and isinstance(ranked, list) and _texts(ranked) and all(ranked):
+        return Ranking(ranked)
+    if ranked is None and "ranked" not in record and record.get("error"):
+        ranked = []
     scores: list[float] | None = None
     chunks: list[Chunk] | None = None
-    if isinstance(ranked, list) and _texts(ranked):
-        docs = ranked
-        if record.keys() == _BARE and all(docs):
-            return Ranking(docs)
-    elif not isinstance(ranked, list):
+    if not isinstance(ranked, list):
         raise BadRanking(f"`ranked` must be a list, not {type(ranked).__name__}")
+    if _texts(ranked):
+        docs = ranked
     else:
         items = [_item(item) for item in ranked]
         docs = [doc for doc, _, _ in items]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gate.statistics.bootstrap import FEW_CHANGES, _power, mean_interval
 from gate.statistics.clusters import count, gather
 from gate.statistics.multiplicity import benjamini_hochberg, holm
-from gate.statistics.permutation import sign_flip_p
+from gate.statistics.permutation import _signs, sign_flip_p
 from gate.statistics.power import detectable, minimum_detectable_effect, queries_needed, queries_to_detect, variance
 from gate.statistics.tests01 import clopper_pearson, mcnemar, wilson
 
@@ -134,8 +134,10 @@ def test_looking_sums_up_eight_at_a_time_gives_the_p_of_adding_every_draw(m):
 
     rng = random.Random(m)
     values = [rng.gauss(0.03, 1.0) for _ in range(m)]
-    bits = np.unpackbits(np.frombuffer(random.Random(5).randbytes(9_999 * ((m + 7) // 8)), np.uint8).reshape(9_999, -1), axis=1)[:, :m]
-    flipped = np.abs((1.0 - 2.0 * bits) @ values)
+    rows = np.concatenate([_signs(5, 9_999, block) for block in range(m // 128 + 1)])
+    bits = np.unpackbits(rows[:, :, None], axis=2).transpose(0, 2, 1).reshape(-1, 9_999)[:m]
+    assert abs(bits.mean() - 0.5) < 0.005
+    flipped = np.abs((1.0 - 2.0 * bits.T) @ values)
     assert sign_flip_p(values, seed=5) == (1 + np.count_nonzero(flipped >= abs(math.fsum(values)) - 1e-9)) / 10_000
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from gate.statistics.bootstrap import changed
 
 ENUMERATED = 16  # up to this many changed queries all 2^m assignments of signs are counted
-_BLOCK = 1 << 21  # bytes of random signs at a time
+_ROWS = 16
 
 
 def sign_flip_p(deltas: Sequence[float], draws: int = 9_999, seed: int = 0) -> float:
@@ -22,8 +23,6 @@ def sign_flip_p(deltas: Sequence[float], draws: int = 9_999, seed: int = 0) -> f
     if all(round(abs(d), 12) == size for d in moved):
         up = sum(d > 0 for d in moved)
         return binomial_two_sided(min(up, m - up), m)
-    import random
-
     import numpy as np
 
     observed = abs(math.fsum(moved)) - 1e-9
@@ -32,28 +31,31 @@ def sign_flip_p(deltas: Sequence[float], draws: int = 9_999, seed: int = 0) -> f
         for d in moved:
             sums = np.concatenate([sums + d, sums - d])
         return float(np.count_nonzero(np.abs(sums) >= observed)) / float(sums.size)
-    # The standard library's generator: its bits are as good, and numpy's costs more to import than the test takes.
-    rng = random.Random(seed)
-    flipped = _flipped(np.asarray(moved))
-    total = math.fsum(moved)
-    beyond = done = 0
-    while done < draws:
-        rows = min(draws - done, max(1, _BLOCK // len(flipped)))
-        chosen = np.frombuffer(rng.randbytes(rows * len(flipped)), np.uint8).reshape(rows, -1).T.copy()
-        sums = np.zeros(rows)
-        for table, byte in zip(flipped, chosen, strict=True):
-            sums += table[byte]
-        beyond += int(np.count_nonzero(np.abs(total - 2.0 * sums) >= observed))
-        done += rows
+    sums, added = np.zeros(draws), np.empty(draws)
+    for eight, table in enumerate(_tables(np.asarray(moved))):
+        table.take(_signs(seed, draws, eight // _ROWS)[eight % _ROWS], out=added, mode="wrap")
+        sums += added
+    beyond = int(np.count_nonzero(np.abs(math.fsum(moved) - 2.0 * sums) >= observed))
     return (beyond + 1) / (draws + 1)
 
 
-def _flipped(values: Any) -> Any:
-    """For every eight of ``values`` a table: byte → sum of those whose bits are set. Looking a byte up costs a quarter of multiplying."""
+def _tables(values: Any) -> Any:
+    """For every eight of ``values`` a table: byte → sum of those whose bits are set. Looking a byte up costs far less than adding eight."""
     import numpy as np
 
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
     return np.concatenate([values, np.zeros(-len(values) % 8)]).reshape(-1, 8) @ bits.T
+
+
+@lru_cache(maxsize=64)
+def _signs(seed: int, draws: int, block: int) -> Any:
+    """Random signs: a row for eight queries, a byte a draw. All tests of one comparison can use the same: they are made once."""
+    import random
+
+    import numpy as np
+
+    # The standard library's generator: its bits are as good, and numpy's costs more to import than the test takes.
+    return np.frombuffer(random.Random(f"{seed} {block}").randbytes(_ROWS * draws), np.uint8).reshape(_ROWS, draws)
 
 
 def binomial_two_sided(k: int, m: int) -> float:
