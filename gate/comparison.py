@@ -6,10 +6,9 @@ Only queries that have a score on both sides are paired. What is not paired is l
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
-from operator import itemgetter
 from typing import Any, NamedTuple
 
+from gate.columns import columns_of, strata_of
 from gate.golden.model import GoldenSet
 from gate.runs import Run
 from gate.scoring.metrics import Metric
@@ -153,49 +152,6 @@ def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> boo
                and baseline.rankings[i].chunks == candidate.rankings[i].chunks for i in ids)
 
 
-def _columns(baseline: Sequence[QueryScore], candidate: Sequence[QueryScore], metrics: Sequence[Metric],
-             apart: Sequence[int]) -> dict[str, tuple[Any, Any, Any]]:
-    """Of each metric arrays: the rows for which it is defined (which depends on labels, so on both sides alike), and the values of all
-    rows, of the baseline and of the candidate. ``apart``: rows in which these are not one and the same score."""
-    import numpy as np
-
-    names = [str(metric) for metric in metrics if not metric.partial]
-    before = _matrix([score.values for score in baseline], names)
-    after = before.copy()
-    after[:, apart] = _matrix([candidate[row].values for row in apart], names)
-    columns = {name: (np.arange(len(baseline)), *pair) for name, *pair in zip(names, before, after, strict=True)}
-    for name in (str(metric) for metric in metrics if metric.partial):
-        rows = [row for row, (old, new) in enumerate(zip(baseline, candidate, strict=True)) if name in old.values and name in new.values]
-        columns[name] = (np.array(rows, dtype=int), *(np.array([score.values.get(name, 0.0) for score in side], dtype=float)
-                                                      for side in (baseline, candidate)))
-    return {str(metric): columns[str(metric)] for metric in metrics}
-
-
-def _matrix(values: Sequence[Mapping[str, float]], names: Sequence[str]) -> Any:
-    """A row for each name, a column for each query."""
-    import numpy as np
-
-    if not names:
-        return np.empty((0, len(values)))
-    wanted = (*names, names[0])  # itemgetter of a single name would give no tuple
-    numbers = np.fromiter(chain.from_iterable(map(itemgetter(*wanted), values)), float, len(values) * len(wanted))
-    return numbers.reshape(len(values), len(wanted)).T[:-1].copy()
-
-
-def _strata(tags: Iterable[tuple[str, ...]]) -> dict[str, Any]:
-    """Tag → array of the rows that have it. Queries have few different sets of tags, so these are gathered first."""
-    import numpy as np
-
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for row, those in enumerate(tags):
-        alike.setdefault(those, []).append(row)
-    strata: dict[str, list[list[int]]] = {}
-    for those, rows in alike.items():
-        for tag in those:
-            strata.setdefault(tag, []).append(rows)
-    return {tag: np.sort(np.concatenate(parts)) for tag, parts in strata.items()}
-
-
 def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], primary: str) -> None:
     """Benjamini–Hochberg over everything that was tested beside the primary metric; in place."""
     places = [(metrics, name) for name in metrics if name != primary]
@@ -226,14 +182,14 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     clusters = [query.cluster for query in queries] if any(query.cluster for query in queries) else None
     # One score for both sides says that the rankings are equal; only the others have to be looked at.
     apart = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old is not new]
-    columns = _columns(before, after, candidate.metrics, apart)
+    columns = columns_of(before, after, candidate.metrics, apart)
 
     def paired_over(rows: Any, metric: str, **more: bool) -> Paired:
         return pair(*(side[rows] for side in columns[metric][1:]), method, clusters=clusters and [clusters[row] for row in rows], **more)
 
     metrics = {str(m): paired_over(columns[str(m)][0], str(m), binary=m.binary) for m in candidate.metrics}
     partial = {str(m) for m in candidate.metrics if m.partial}
-    strata = _strata(query.tags for query in queries)
+    strata = strata_of(query.tags for query in queries)
     tags: dict[str, dict[str, Paired]] = {}
     for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
         rows = strata[tag]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,13 +26,15 @@ _Place = tuple[int, int, bytes]  # number of a line, its offset, its bytes
 
 
 class _Line(NamedTuple):
-    """What a line says, in whichever file it stands. ``fault``: why it cannot be used; ``id`` is empty where even that is not known."""
+    """What a line says, in whichever file it stands. ``fault``: why it cannot be used; ``id`` is empty where even that is not known;
+    ``numeric``: it was a number; ``tied``: neighbours with equal scores."""
 
     id: str = ""
     ranking: Ranking | None = None
     fault: str = ""
     unknown: tuple[str, ...] = ()
     numeric: bool = False
+    tied: int = 0
 
 
 def _read(text: str) -> _Line:
@@ -44,9 +47,14 @@ def _read(text: str) -> _Line:
         query_id = _query_id(value)
         if not record.keys() <= _KEYS:
             unknown = tuple(sorted(record.keys() - _KEYS))
-        return _Line(query_id, parse_ranking(record), "", unknown, query_id is not value)
+        ranking = parse_ranking(record)
+        return _Line(query_id, ranking, "", unknown, query_id is not value, _tied(ranking.scores) if ranking.scores else 0)
     except (BadRanking, jsonio.NotJson) as fault:
         return _Line(query_id, None, str(fault), unknown)
+
+
+def _tied(scores: Sequence[float]) -> int:
+    return sum(map(eq, scores, scores[1:]))
 
 
 def _query_id(value: Any) -> str:
@@ -79,7 +87,7 @@ class _File:
 
     def keep(self, place: _Place, line: _Line, twin: _File | None = None) -> None:
         """``twin``: another file that says the same of this query (:func:`_same`), and has kept it."""
-        query_id, ranking, fault, unknown, numeric = line
+        query_id, ranking, fault, unknown, numeric, tied = line
         if query_id in self.found:
             fault = f"query id {query_id!r} was already answered"
         if fault:
@@ -95,7 +103,7 @@ class _File:
             self.times.append(ranking.ms)
         if ranking.scores:
             self.scored += len(ranking.scores) - 1
-            self.tied += sum(map(float.__eq__, map(float, ranking.scores), map(float, ranking.scores[1:])))
+            self.tied += tied
         if self.sheet is not None:
             self.sheet.enter(query_id, ranking, None if twin is None else twin.sheet)
 
@@ -195,4 +203,5 @@ def _trec(file: _File) -> None:
             file.problems.append(f"{file.name}:{number}: {fault}")
     for query, pairs in found.items():
         pairs.sort(reverse=True)  # score descending, then document id descending: trec_eval's order
-        file.keep((0, 0, b""), _Line(query, Ranking([doc for _, doc in pairs], [score for score, _ in pairs])))
+        scores = [score for score, _ in pairs]
+        file.keep((0, 0, b""), _Line(query, Ranking([doc for _, doc in pairs], scores), tied=_tied(scores)))
