@@ -265,6 +265,7 @@ def test_nothing_in_a_groups_file_crashes_the_reader_with_anything_but_a_typed_e
 names = st.text(st.sampled_from("aAbB1 ßẞﬀ\u00ad"), min_size=1, max_size=4).filter(str.strip)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(names, max_size=3), max_size=4))
 def test_names_that_differ_only_in_form_are_found_however_they_are_given(batches):
     whole, single = Ids("document"), Ids("document")

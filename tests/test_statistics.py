@@ -141,6 +141,7 @@ def test_looking_sums_up_eight_at_a_time_gives_the_p_of_adding_every_draw(m):
     assert sign_flip_p(values, seed=5) == (1 + np.count_nonzero(flipped >= abs(math.fsum(values)) - 1e-9)) / 10_000
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000), st.integers(0, 2**32))
 def test_frequencies_that_come_to_nothing_are_left_out_and_no_others(n, seed):
     import numpy as np
@@ -173,6 +174,7 @@ def test_wilson_at_the_worked_value_and_at_the_edges():
     assert wilson(37, 90) == pytest.approx(proportion.proportion_confint(37, 90, method="wilson"))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_statsmodels_agrees_with_the_corrections(p_values):
     multitest = pytest.importorskip("statsmodels.stats.multitest")
