@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
 from gate.golden.read import Ids, golden_of, read_golden
-from gate.jsonio import digest
+from gate.jsonio import digest, dumps
 
 GOOD = {"id": "q1", "query": "how?", "relevant": ["a"], "tags": ["x"]}
 
@@ -281,6 +281,15 @@ def _same_form(a, b):
     import unicodedata
 
     return len({unicodedata.normalize("NFKC", name).casefold().replace("\u00ad", "").strip() for name in (a, b)}) == 1
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+                    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=12))
+def test_canonical_json_is_what_the_standard_library_writes_and_never_nan(value):
+    assert dumps(value) == json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError):
+            dumps([value, number])
 
 
 def test_the_digest_is_that_of_all_labels_in_one_piece(write):

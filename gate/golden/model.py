@@ -70,7 +70,7 @@ class Query(NamedTuple):
         """Digest of everything that decides this query's scores and strata."""
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
-                 "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans)}
+                 "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans) if self.spans else []}
         if self.groups:  # only then: baselines remember the digests of queries without groups
             value["groups"] = sorted(sorted(group) for group in self.groups)
         return digest(value).removeprefix("sha256:")
