@@ -203,3 +203,12 @@ def test_a_metric_deeper_than_the_record_is_refused(files, capsys):
 def test_a_run_that_failed_on_every_query_is_no_score(files, capsys):
     (files / "bad.jsonl").write_text("".join(json.dumps({"id": f"q{i}", "error": "boom"}) + "\n" for i in range(300)))
     assert main(["evaluate", "--golden", str(files / "golden.jsonl"), "--run", str(files / "bad.jsonl")]) == 3
+
+
+def test_help_is_as_wide_as_the_terminal_and_eighty_columns_where_there_is_none():
+    def lines(columns):
+        words = [sys.executable, "-m", "gate", "compare", "--help"]
+        return subprocess.run(words, env={**CLEAN, "COLUMNS": columns}, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert lines("") == lines("nonsense") == lines("0") == lines("80")
+    assert lines("60").count("\n") > lines("80").count("\n") > lines("160").count("\n")
