@@ -5,5 +5,5 @@ from setuptools import find_packages, setup
 setup(
     packages=[*find_packages(include=["gate", "gate.*"]), "gate._templates"],
     package_dir={"gate._templates": "templates"},
-    package_data={"gate._templates": ["*", "**/*"]},
+    package_data={"gate": ["py.typed"], "gate._templates": ["*", "**/*"]},
 )

@@ -6,8 +6,11 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from gate import __version__
@@ -61,7 +64,8 @@ def _guarded(options: argparse.Namespace) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands and options."""
-    parser = argparse.ArgumentParser(prog="retrieval-gate", description="Stops a code change from quietly making search worse.")
+    parser = argparse.ArgumentParser(prog="retrieval-gate", description="Stops a code change from quietly making search worse.",
+                                     formatter_class=_Help)
     parser.add_argument("--version", action="version", version=f"retrieval-gate {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -130,14 +134,34 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Help(argparse.HelpFormatter):
+    """The usual layout. argparse makes a formatter for every option it is told of, and looks for the terminal each time; once is enough."""
+
+    def __init__(self, prog: str, **layout: int) -> None:
+        super().__init__(prog, width=_columns() - 2, **layout)
+
+
+@lru_cache(maxsize=1)
+def _columns() -> int:
+    """As shutil.get_terminal_size has them, which costs more to import than all of the parser."""
+    with suppress(ValueError):
+        if (columns := int(os.environ.get("COLUMNS", 0))) > 0:
+            return columns
+    with suppress(ValueError, OSError, AttributeError):  # no terminal, or no output at all
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    return 80
+
+
 def _command(group: argparse._SubParsersAction, name: str, text: str, function: str = "") -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = group.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser: argparse.ArgumentParser = group.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".",
+                                                      formatter_class=_Help)
     parser.set_defaults(command=function or name)
     return parser
 
 
 def _group(commands: argparse._SubParsersAction, name: str, text: str) -> argparse._SubParsersAction:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".",
+                                                         formatter_class=_Help)
     return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 

@@ -18,7 +18,8 @@ def compare(options: Namespace) -> int:
     """``compare``: two runs or records, no retriever."""
     from gate import pipeline
     from gate.golden.read import read_golden
-    from gate.golden.splits import without_blind
+    from gate.golden.splits import of_splits, without_blind
+    from gate.scoring.beside import extras
 
     # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -31,13 +32,14 @@ def compare(options: Namespace) -> int:
         settings = load_settings(options.config, tier=options.tier or "pr")
         policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
     golden = read_golden(options.golden)
-    candidate = pipeline.load_reference(options.candidate)
+    judged = of_splits(golden, splits)
+    candidate, baseline = pipeline.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
+                                               policy.overlap, extras(policy.primary, judged))
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = pipeline.load_reference(options.latest) if options.latest else None
-    report = pipeline.assess(golden, candidate.run, pipeline.load_reference(options.baseline), policy,
-                             pipeline.Circumstances(gate, metadata=facts), splits=splits, latest=latest,
-                             plain=candidate.plain)
+    report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate, metadata=facts), splits=splits,
+                             latest=latest, plain=candidate.plain)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
@@ -84,6 +86,7 @@ def evaluate(options: Namespace) -> int:
     from gate.scoring.beside import extras, with_shown
     from gate.scoring.metrics import UnknownMetric, parse_metric
     from gate.scoring.score import score_run
+    from gate.scoring.units import OVERLAP
     from gate.validity import check_cut, found_nothing
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -97,11 +100,11 @@ def evaluate(options: Namespace) -> int:
     if problems:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
-    reference = pipeline.load_reference(options.run)
+    more = extras(metrics[0], golden, compared=False)
+    reference, = pipeline.load_scored([options.run], golden, metrics, options.unit, OVERLAP, more)
     run = reference.run
     if reference.record:
         pipeline.check_depth(metrics, reference.record)
-    more = extras(metrics[0], golden, compared=False)
     scored = with_shown(score_run(golden, run, metrics, options.unit, beside=more), more)
     pipeline.check_validity(scored, run, Policy(max_errors=len(golden.queries)), run.name or "run")
     check_cut([(scored, run.name or "run", reference.plain)], metrics)

@@ -6,13 +6,14 @@ Only queries that have a score on both sides are paired. What is not paired is l
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gate import unjudged
+from gate.columns import columns_of, strata_of
 from gate.golden.model import GoldenSet
 from gate.runs import Run
 from gate.scoring.metrics import Metric
-from gate.scoring.score import ScoredRun
+from gate.scoring.score import QueryScore, ScoredRun
 from gate.statistics.bootstrap import Interval, changed, mean_interval
 from gate.statistics.clusters import count, gather
 from gate.statistics.multiplicity import benjamini_hochberg
@@ -128,14 +129,21 @@ def pair(baseline: Sequence[float], candidate: Sequence[float], method: Method, 
 
     ``clusters``: one key a query; queries that share one are one independent observation, an empty key stands alone.
     """
-    n = len(baseline)
-    deltas = [c - b for b, c in zip(baseline, candidate, strict=True)]
+    import numpy as np
+
+    before, after = np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float)
+    n = len(before)
+    if len(after) != n:
+        raise ValueError(f"{n} scores of the baseline, {len(after)} of the candidate")
+    deltas = after - before
     moved = changed(deltas)
-    better = sum(d > 0 for d in moved)
+    better = int(np.count_nonzero(deltas > 1e-9))
     worse = len(moved) - better
     mean = sum(moved) / n if n else 0.0
-    sums, sizes = gather(deltas, clusters)
-    result = Paired(n, sum(baseline) / n if n else 0.0, sum(candidate) / n if n else 0.0, mean, better, worse, units=len(sums),
+    sums, sizes = gather(deltas.tolist(), clusters) if clusters else (deltas, None)
+    # Added in order, as ScoredRun.mean does: numpy's own sum would differ from it in the last digit.
+    means = [float(np.add.accumulate(side)[-1]) / n if n else 0.0 for side in (before, after)]
+    result = Paired(n, *means, mean, better, worse, units=len(sums),
                     moved_units=len(moved) if sizes is None else len(changed(sums)))
     if not test or len(sums) < 2:
         return result
@@ -155,15 +163,6 @@ def identical_rankings(baseline: Run, candidate: Run, ids: Iterable[str]) -> boo
                              and (before[i].candidates is None or after[i].candidates in (None, before[i].candidates)) for i in ids)
 
 
-def _columns(baseline: ScoredRun, candidate: ScoredRun, ids: Sequence[str], metric: Metric) -> tuple[list[int], list[float], list[float]]:
-    """Rows of ``ids`` for which the metric is defined (which depends on labels, so on both sides alike), and the values of all rows."""
-    name, both = str(metric), [(baseline.queries[i].values, candidate.queries[i].values) for i in ids]
-    if not metric.partial:
-        return list(range(len(ids))), [before[name] for before, _ in both], [after[name] for _, after in both]
-    return ([row for row, (before, after) in enumerate(both) if name in before and name in after],
-            [before.get(name, 0.0) for before, _ in both], [after.get(name, 0.0) for _, after in both])
-
-
 def _with_q(metrics: dict[str, Paired], tags: dict[str, dict[str, Paired]], primary: str) -> None:
     """Benjamini–Hochberg over everything that was tested beside the primary metric; in place."""
     places = [(metrics, name) for name in metrics if name != primary]
@@ -178,58 +177,62 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
             declared: Collection[str] = ()) -> Comparison:
     """Pair two runs that were scored under the same labels and metrics. ``runs``: (baseline, candidate), to see identical rankings;
     ``declared``: tags that are tested however few queries they have, because a rule depends on it."""
+    import numpy as np
+
     method, labels = method or Method(), labels or LabelChanges()
     name = str(primary)
     fresh = set(labels.added)
-    paired = tuple(i for i in candidate.queries if i in baseline.queries and i not in fresh)
-    unpaired = tuple(q.id for q in golden.queries
-                     if q.id not in fresh and (q.id in candidate.queries) != (q.id in baseline.queries))
-    keys = [golden.by_id[i].cluster for i in paired]
-    clusters = keys if any(keys) else None
-    columns = {str(m): _columns(baseline, candidate, paired, m) for m in candidate.metrics}
+    if not fresh and list(candidate.queries) == list(baseline.queries):  # the common case
+        paired, unpaired = tuple(candidate.queries), ()
+    else:
+        paired = tuple(i for i in candidate.queries if i in baseline.queries and i not in fresh)
+        unpaired = tuple(q.id for q in golden.queries
+                         if q.id not in fresh and (q.id in candidate.queries) != (q.id in baseline.queries))
+    before, after = ([run.queries[i] for i in paired] for run in (baseline, candidate))
+    queries = [golden.by_id[i] for i in paired]
+    clusters = [query.cluster for query in queries] if any(query.cluster for query in queries) else None
+    # One score for both sides says that the rankings are equal; only the others have to be looked at.
+    apart = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old is not new]
+    columns = columns_of(before, after, candidate.metrics, apart)
 
-    def paired_over(rows: Sequence[int], metric: str, **more: bool) -> Paired:
-        _, before, after = columns[metric]
-        return pair([before[row] for row in rows], [after[row] for row in rows], method,
-                    clusters=clusters and [clusters[row] for row in rows], **more)
+    def paired_over(rows: Any, metric: str, **more: bool) -> Paired:
+        return pair(*(side[rows] for side in columns[metric][1:]), method, clusters=clusters and [clusters[row] for row in rows], **more)
 
     metrics = {str(m): paired_over(columns[str(m)][0], str(m), binary=m.binary) for m in candidate.metrics}
-    partial = {str(m): set(columns[str(m)][0]) for m in candidate.metrics if m.partial}
-    strata: dict[str, list[int]] = {}
-    for row, i in enumerate(paired):
-        for tag in golden.by_id[i].tags:
-            strata.setdefault(tag, []).append(row)
+    partial = {str(m) for m in candidate.metrics if m.partial}
+    strata = strata_of(query.tags for query in queries)
     tags: dict[str, dict[str, Paired]] = {}
     for tag in sorted(strata, key=lambda t: (-len(strata[t]), t)):
         rows = strata[tag]
         those = clusters and [clusters[row] for row in rows]
         tested = (count(those) if those else len(rows)) >= SMALL_STRATUM or tag in declared
-        tags[tag] = {metric: paired_over([row for row in rows if row in partial[metric]] if metric in partial else rows, metric,
+        tags[tag] = {metric: paired_over(rows[np.isin(rows, columns[metric][0])] if metric in partial else rows, metric,
                                          test=tested and metric == name) for metric in columns}
     _with_q(metrics, tags, name)
     entered = unjudged.entered(baseline, candidate, [paired[row] for row in columns[name][0]], golden)
     if entered:
-        both = [unjudged.condensed_pair(baseline.queries[i], candidate.queries[i], name) for i in paired]
-        columns["condensed"] = (columns[name][0], [before for before, _ in both], [after for _, after in both])
-    every = [_change(paired[row], baseline, candidate, name) for row in columns[name][0]]
+        both = [unjudged.condensed_pair(old, new, name) for old, new in zip(before, after, strict=True)]
+        columns["condensed"] = (columns[name][0], *(np.array(side) for side in zip(*both, strict=True)))
+    defined = set(columns[name][0].tolist()) if primary.partial else None
+    deltas = dict.fromkeys(paired if defined is None else [paired[row] for row in sorted(defined)], 0.0)
+    every = [_change(paired[row], before[row], after[row], name) for row in apart if defined is None or row in defined]
+    deltas.update((c.id, c.delta) for c in every)
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]
     gained = [c for c in every if not _hit(c.baseline_rank, primary.k) and _hit(c.candidate_rank, primary.k)]
     moved = [c for c in every if abs(c.delta) > 1e-12 or c.baseline_rank != c.candidate_rank]
-    return Comparison(primary=primary, metrics=metrics, tags=tags,
-                      identical=runs is not None and identical_rankings(*runs, paired), flip_k=primary.k,
+    identical = runs is not None and bool(paired) and (not apart or identical_rankings(*runs, (paired[row] for row in apart)))
+    return Comparison(primary=primary, metrics=metrics, tags=tags, identical=identical, flip_k=primary.k,
                       lost=tuple(sorted(lost, key=lambda c: (c.delta, c.id))),
                       gained=tuple(sorted(gained, key=lambda c: (-c.delta, c.id))),
                       changes=tuple(sorted(moved, key=lambda c: (c.delta, c.id))), paired=paired, unpaired=unpaired,
                       added=labels.added, removed=labels.removed, relabelled=labels.relabelled,
-                      deltas={c.id: c.delta for c in every}, entered=entered,
-                      condensed=paired_over(columns[name][0], "condensed") if entered else None)
+                      deltas=deltas, entered=entered, condensed=paired_over(columns[name][0], "condensed") if entered else None)
 
 
 def _hit(rank: int | None, k: int | None) -> bool:
     return rank is not None and (k is None or rank <= k)
 
 
-def _change(query_id: str, baseline: ScoredRun, candidate: ScoredRun, metric: str) -> QueryChange:
-    before, after = baseline.queries[query_id], candidate.queries[query_id]
+def _change(query_id: str, before: QueryScore, after: QueryScore, metric: str) -> QueryChange:
     return QueryChange(query_id, after.values[metric] - before.values[metric], before.values[metric], after.values[metric],
                        before.first_rank, after.first_rank)

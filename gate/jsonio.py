@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +18,7 @@ from gate.errors import InvalidInput
 # Far above any real golden set or run, far below what would take a runner down.
 MAX_TEXT_BYTES = 2 * 1024**3
 MAX_LINE_CHARS = 64 * 1024**2
+GZIP = b"\x1f\x8b"
 
 
 class NotJson(ValueError):
@@ -29,13 +30,22 @@ def _constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_constant)
+_scan = _DECODER.scan_once
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+# The encoder makes its inner one, in C, anew for every value, which costs a quarter of writing a small one. Other Pythons have none.
+_encode = json.encoder.c_make_encoder and json.encoder.c_make_encoder(
+    None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", True, False, False)
 
 
 def loads(text: str) -> Any:
     """Strict JSON: no NaN, no Infinity, no bottomless nesting; raises :class:`NotJson`."""
     try:
-        value = _DECODER.decode(text)
+        try:
+            value, end = _scan(text, 0)
+        except StopIteration:
+            end = -1
+        if end != len(text):
+            value = _DECODER.decode(text)  # white space around it, or a fault that this says in words
         if "\\u" in text:
             dumps(value).encode()  # "\ud800" alone is no character: it could be neither digested nor written
         return value
@@ -53,7 +63,7 @@ def loads(text: str) -> Any:
 
 def dumps(value: Any) -> str:
     """Canonical JSON: sorted keys, no NaN, text as it is."""
-    return _ENCODER.encode(value)
+    return "".join(_encode(value, 0)) if _encode else _ENCODER.encode(value)
 
 
 def pretty(value: Any) -> str:
@@ -71,35 +81,57 @@ def digest(value: Any) -> str:
     return sha256(dumps(value).encode())
 
 
+def digest_of_texts(items: Iterable[tuple[str, str]]) -> str:
+    """:func:`digest` of a dict of texts whose items come in the order of their keys, without ever having all of it in memory."""
+    whole, before = hashlib.sha256(b"{"), ""
+    for key, text in items:
+        whole.update(f"{before}{dumps(key)}:{dumps(text)}".encode())
+        before = ","
+    whole.update(b"}")
+    return "sha256:" + whole.hexdigest()
+
+
 def sha256(data: bytes) -> str:
     """``sha256:<hex>`` of bytes."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, with their numbers from 1. UTF-8 with or without BOM, LF or CRLF, plain or gzip.
+    """Lines that are not blank, with their numbers from 1, as text without their ends. See :func:`read_bytes` for what is raised."""
+    for number, _, line in read_bytes(path, limit):
+        if text := text_of(line, path, number):
+            yield number, text
 
-    Gzip is recognised by its magic bytes, not by the name, since artifacts get renamed. Raises InvalidInput when the file cannot be
-    read, is not UTF-8, is a damaged gzip stream, or inflates beyond ``limit`` bytes.
+
+def text_of(line: bytes, path: str | Path, number: int) -> str:
+    """A line as text without its end, empty for a blank one. Raises :class:`InvalidInput` when it is not UTF-8."""
+    try:
+        text = line.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}:{number}: not UTF-8 (byte {error.start + 1})", "save the file as UTF-8") from None
+    return "" if text.isspace() else text
+
+
+def read_bytes(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, int, bytes]]:
+    """(number from 1, offset of the first byte, line with its end) of every line that holds more than white space; no BOM.
+
+    UTF-8 with or without BOM, LF or CRLF, plain or gzip; offsets count inflated bytes. Gzip is recognised by its magic bytes, not by the
+    name, since artifacts get renamed. Raises InvalidInput when the file cannot be read, is a damaged gzip stream, or inflates beyond
+    ``limit`` bytes.
     """
     try:
-        with open(path, "rb", opener=_regular) as raw:
-            stream = _inflating(raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw
+        with open(path, "rb", opener=regular) as raw:
+            stream = _inflating(raw) if raw.peek(2)[:2] == GZIP else raw
             seen = 0
             for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_CHARS + 1), b""), 1):
-                seen += len(line)
+                start, seen = seen, seen + len(line)
                 if seen > limit or len(line) > MAX_LINE_CHARS:
                     raise InvalidInput(f"{path}:{number}: larger than the gate reads ({limit} bytes in all, "
                                        f"{MAX_LINE_CHARS} a line)")
                 if number == 1 and line.startswith(b"\xef\xbb\xbf"):
-                    line = line[3:]
-                try:
-                    text = line.decode().rstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    raise InvalidInput(f"{path}:{number}: not UTF-8 (byte {error.start + 1})",
-                                       "save the file as UTF-8") from None
-                if text and not text.isspace():
-                    yield number, text
+                    start, line = 3, line[3:]
+                if line and not line.isspace():
+                    yield number, start, line
     except FileNotFoundError:
         raise InvalidInput(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -112,7 +144,7 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _regular(path: str, flags: int) -> int:
+def regular(path: str, flags: int) -> int:
     """Opens regular files only: a named pipe would wait for somebody to write into it."""
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     mode = os.fstat(handle).st_mode

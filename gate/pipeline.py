@@ -31,6 +31,7 @@ from gate.validity import check_depth as check_depth
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.baseline.record import Record
+    from gate.scoring.metrics import Metric
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
 
@@ -141,6 +142,19 @@ def load_reference(path: Path) -> Reference:
 
         return reference_of(read_record(path))
     return Reference(read_run(path), plain=True)
+
+
+def load_scored(paths: Sequence[Path], golden: GoldenSet, metrics: Sequence[Metric], unit: str, overlap: float,
+                beside: Beside | None = None) -> list[Reference]:
+    """The same for stored runs that will be scored by just these rules: run files are scored while they are read, side by side, and
+    their rankings stay in them. Faults of all of them are listed together."""
+    from gate.runfiles import read_files
+    from gate.scoring.sheet import Sheet
+
+    records = [is_record(path) for path in paths]
+    files = [path for path, record in zip(paths, records, strict=True) if not record]
+    runs = iter(read_files(files, [Sheet(golden, metrics, unit, overlap, beside) for _ in files]))
+    return [load_reference(path) if record else Reference(next(runs), plain=True) for path, record in zip(paths, records, strict=True)]
 
 
 def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
@@ -291,7 +305,7 @@ def _latency(candidate: Run, reference: Reference | None) -> Latency:
 
 
 def _quantiles(run: Run) -> tuple[float | None, float | None]:
-    times = sorted(r.ms for r in run.rankings.values() if r.ms is not None)
+    times = sorted(run.times if run.times is not None else [r.ms for r in run.rankings.values() if r.ms is not None])
     if not times:
         return None, None
     return times[(len(times) - 1) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]

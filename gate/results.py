@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from gate.scoring.score import ScoredRun
 from gate.scoring.units import ranked_units
 
 _SHOWN = 5
+_METRICS_LIKE = 'give a list such as ["ndcg@10", "rr"], or the text "ndcg@10,rr"'
 
 
 class WorstQuery(NamedTuple):
@@ -174,12 +175,17 @@ class Outcome:
 
 def chosen_metrics(names: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Names (or one text with commas between them) → metrics, none twice. Raises :class:`InvalidInput` that lists every unknown one."""
+    given = names.split(",") if isinstance(names, str) else [names] if isinstance(names, Metric) else names
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidInput(f"`metrics` must be names of metrics, not {type(given).__name__}", _METRICS_LIKE)
     found, problems = [], []
-    for name in names.split(",") if isinstance(names, str) else names:
+    for name in given:
         try:
+            if not isinstance(name, (str, Metric)):
+                raise UnknownMetric(f"{name!r} is no name of a metric"[:200])
             found.append(parse_metric(str(name)))
         except UnknownMetric as fault:
             problems.append(f"`metrics`: {fault}")
     if problems or not found:
-        raise InvalidInput(problems or "`metrics` names no metric")
+        raise InvalidInput(problems or "`metrics` names no metric", _METRICS_LIKE)
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Runs: all rankings of one retriever over one golden set. Reads JSON lines and TREC, plain or gzip; writes JSON lines."""
+"""Runs: all rankings of one retriever over one golden set. Reading their files is in :mod:`gate.runfiles`; writing them is here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import jsonio
-from gate.errors import InvalidInput
 
-_KEYS = {"id", "ranked", "scores", "candidates", "ms", "cost", "error"}
+if TYPE_CHECKING:
+    from gate.scoring.sheet import Sheet
+
+_BARE = {"id", "ranked"}  # what most lines have, and nothing else
 _ITEM_KEYS = {"doc", "chunk", "start", "end", "score"}
 
 
@@ -47,13 +49,19 @@ class Ranking:
 
 
 class Run(NamedTuple):
-    """Query id → ranking. ``tied`` counts neighbours with equal scores, ``scored`` all neighbours with scores."""
+    """Query id → ranking. ``tied`` counts neighbours with equal scores, ``scored`` all neighbours with scores.
+
+    ``times`` (milliseconds) and ``sheet`` (scores) are what was kept of every ranking when it was read, so that nobody has to go through
+    the rankings again, which may have stayed in their file; None where rankings were never in one, or are held.
+    """
 
     rankings: Mapping[str, Ranking]
     name: str = ""
     tied: int = 0
     scored: int = 0
     warnings: tuple[str, ...] = ()
+    times: tuple[float, ...] | None = None
+    sheet: Sheet | None = None
 
     @property
     def tie_rate(self) -> float | None:
@@ -87,25 +95,38 @@ def _item(item: Any) -> tuple[str, Chunk, float | None]:
     return item["doc"], Chunk(chunk, start, end), None if item.get("score") is None else _number(item["score"], "a score")
 
 
-def _ids(value: Any, what: str) -> list[str]:
+def _candidates(value: Any) -> list[str]:
     if not isinstance(value, list):
-        raise BadRanking(f"`{what}` must be a list, not {type(value).__name__}")
-    for item in _not_strings(value):
-        raise BadRanking(f"`{what}` holds {item!r}, which is not a document id (a string)"[:200])
+        raise BadRanking(f"`candidates` must be a list, not {type(value).__name__}")
+    if not _texts(value):
+        odd = next(item for item in value if type(item) is not str)
+        raise BadRanking(f"`candidates` holds {odd!r}, which is not a document id (a string)"[:200])
     return value
 
 
-def _not_strings(items: list[Any]) -> list[Any]:
-    # Thousands of rankings of a hundred plain ids each: the common case must not look at every item in Python.
-    return [] if set(map(type, items)) <= {str} else [item for item in items if type(item) is not str]
+def _texts(items: list[Any]) -> bool:
+    """Whether there is nothing else in it. Thousands of rankings of a hundred ids each: no item is to be looked at in Python."""
+    try:
+        "".join(items)
+    except TypeError:
+        return False
+    return True
 
 
 def parse_ranking(record: Any) -> Ranking:
     """One ``{"ranked": …}`` object, from a run file or over a retriever's pipe. Raises :class:`BadRanking`."""
-    ranked = record.get("ranked", [] if record.get("error") else None)
+    ranked = record.get("ranked")
+    if record.keys() == _BARE and isinstance(ranked, list) and _texts(ranked) and all(ranked):
+        return Ranking(ranked)
+    if ranked is None and "ranked" not in record and record.get("error"):
+        ranked = []
     scores: list[float] | None = None
     chunks: list[Chunk] | None = None
-    if isinstance(ranked, list) and _not_strings(ranked):
+    if not isinstance(ranked, list):
+        raise BadRanking(f"`ranked` must be a list, not {type(ranked).__name__}")
+    if _texts(ranked):
+        docs = ranked
+    else:
         items = [_item(item) for item in ranked]
         docs = [doc for doc, _, _ in items]
         if any(chunk != Chunk() for _, chunk, _ in items):
@@ -114,97 +135,23 @@ def parse_ranking(record: Any) -> Ranking:
         if given and len(given) != len(items):
             raise BadRanking("some ranked items have a score and some have none")
         scores = given or None
-    else:
-        docs = _ids(ranked, "ranked")
-    if "" in docs:
+    if not all(docs):
         raise BadRanking("an empty document id")
     if record.get("scores") is not None:
         if not isinstance(record["scores"], list) or len(record["scores"]) != len(docs):
             raise BadRanking("`scores` must be a list as long as `ranked`")
         scores = record["scores"]
-        for score in scores:
-            # The common case must stay cheap: a hundred scores a query, ten thousand queries.
-            if type(score) is not float or not -math.inf < score < math.inf:
-                _number(score, "a score")
+        if not (set(map(type, scores)) <= {float} and math.isfinite(sum(scores))):
+            for score in scores:
+                if type(score) is not float or not -math.inf < score < math.inf:
+                    _number(score, "a score")
     error = record.get("error") or ""
     if not isinstance(error, str):
         raise BadRanking("`error` must be a string")
     return Ranking(docs=docs, scores=scores, chunks=chunks, error=error,
-                   candidates=None if record.get("candidates") is None else _ids(record["candidates"], "candidates"),
+                   candidates=None if record.get("candidates") is None else _candidates(record["candidates"]),
                    ms=None if record.get("ms") is None else _number(record["ms"], "ms"),
                    cost=None if record.get("cost") is None else _number(record["cost"], "cost"))
-
-
-class _Collector:
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.rankings: dict[str, Ranking] = {}
-        self.problems: list[str] = []
-        self.warnings: list[str] = []
-        self.numbers: set[str] = set()
-
-    def query_id(self, value: Any) -> str:
-        if isinstance(value, int) and not isinstance(value, bool):
-            self.numbers.add(str(value))
-            return str(value)
-        if not isinstance(value, str) or not value.strip():
-            raise BadRanking(f"`id` must be a non-empty string, not {value!r}"[:200])
-        return value
-
-    def line(self, number: int, text: str) -> None:
-        try:
-            record = jsonio.loads(text)
-            if not isinstance(record, dict):
-                raise BadRanking("a line must be an object with `id` and `ranked`")
-            query_id = self.query_id(record.get("id"))
-            if query_id in self.rankings:
-                raise BadRanking(f"query id {query_id!r} was already answered")
-            if not record.keys() <= _KEYS:
-                self.warnings.append(f"{self.name}:{number}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))}")
-            self.rankings[query_id] = parse_ranking(record)
-        except (BadRanking, jsonio.NotJson) as fault:
-            self.problems.append(f"{self.name}:{number}: {fault}")
-
-    def run(self) -> Run:
-        if not self.problems and not self.rankings:
-            self.problems.append(f"{self.name}: no ranking in it")
-        if self.problems:
-            raise InvalidInput(self.problems, "mend or make this run again; the format is described in README, «Runs»")
-        if self.numbers:
-            self.warnings.append(f"{self.name}: {len(self.numbers)} query ids are numbers; they were read as strings")
-        tied = scored = 0
-        for ranking in self.rankings.values():
-            if ranking.scores:
-                scored += len(ranking.scores) - 1
-                tied += sum(map(float.__eq__, map(float, ranking.scores), map(float, ranking.scores[1:])))
-        return Run(self.rankings, self.name, tied, scored, tuple(self.warnings))
-
-
-def _trec(path: Path, collector: _Collector) -> None:
-    """``qid Q0 docid rank score tag``: the rank column is ignored, as trec_eval ignores it."""
-    found: dict[str, list[tuple[float, str]]] = {}
-    seen: dict[tuple[str, str], int] = {}
-    for number, text in jsonio.read_lines(path):
-        fields = text.split()
-        try:
-            if len(fields) != 6:
-                raise BadRanking(f"{len(fields)} columns; a TREC run has 6: query Q0 document rank score tag")
-            query, _, doc, _, score, _ = fields
-            try:
-                value = float(score)
-            except ValueError:
-                raise BadRanking(f"score {score[:40]!r} is not a number") from None
-            if not math.isfinite(value):
-                raise BadRanking(f"score {score[:40]!r} is not finite")
-            first = seen.setdefault((query, doc), number)
-            if first != number:
-                raise BadRanking(f"document {doc!r} was already ranked for query {query!r} in line {first}")
-            found.setdefault(query, []).append((value, doc))
-        except BadRanking as fault:
-            collector.problems.append(f"{path}:{number}: {fault}")
-    for query, pairs in found.items():
-        pairs.sort(reverse=True)  # score descending, then document id descending: trec_eval's order
-        collector.rankings[query] = Ranking([doc for _, doc in pairs], [score for score, _ in pairs])
 
 
 def is_trec(path: Path) -> bool:
@@ -213,15 +160,10 @@ def is_trec(path: Path) -> bool:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run file. Raises :class:`InvalidInput` that lists every fault as ``file:line: what``."""
-    path = Path(path)
-    collector = _Collector(str(path))
-    if is_trec(path):
-        _trec(path, collector)
-    else:
-        for number, text in jsonio.read_lines(path):
-            collector.line(number, text)
-    return collector.run()
+    """Read a run file and hold it. Raises :class:`InvalidInput` that lists every fault as ``file:line: what``."""
+    from gate.runfiles import read_files
+
+    return read_files([Path(path)], [None])[0]
 
 
 def run_lines(rankings: Mapping[str, Ranking] | Iterable[tuple[str, Ranking]]) -> bytes:

@@ -94,6 +94,7 @@ def test_the_default_metrics_follow_k_and_a_list_may_mix_names_and_metrics():
     assert list(evaluate(THREE, find_all).means) == ["hit@5", "recall@5", "rr", "ndcg@5"]
     assert list(evaluate(THREE, find_all, k=3).means) == ["hit@3", "recall@3", "rr", "ndcg@3"]
     assert list(evaluate(THREE, find_all, metrics=[parse_metric("rr@2"), "ap", "rr@2"]).means) == ["rr@2", "ap"]
+    assert list(evaluate(THREE, find_all, metrics=parse_metric("rr@2")).means) == ["rr@2"]
 
 
 def test_evaluate_says_what_the_command_line_says_of_the_same_files(files, capsys):
@@ -253,14 +254,29 @@ def test_a_function_that_cannot_be_asked_is_refused_before_the_first_query():
     async def later(query, n):
         return []
 
-    for function, words in ((later, "later is async"), (lambda query: [], "must accept two arguments"), (7, "int is no run")):
+    class Client:
+        async def __call__(self, query, n):
+            return []
+
+    def one_by_one(query, n):
+        yield "a"
+
+    async def streamed(query, n):
+        yield "a"
+
+    for function, words in ((later, "later is async"), (Client(), "Client is async"), (streamed, "streamed is async"),
+                            (one_by_one, "one_by_one is a generator, which returns no list"),
+                            (lambda query: [], "must accept two arguments"), (7, "int is no run")):
         with pytest.raises(InvalidInput, match=words):
             evaluate(THREE, function)
 
 
 @pytest.mark.parametrize("options, words", [({"k": 0}, "`k` must be a whole number from 1, not 0"), ({"fetch": True}, "`fetch` must be"),
     ({"unit": "page"}, "`unit` is 'page'; it must be one of doc, chunk"), ({"metrics": "mrr@5,rr"}, "did you mean rr@5"),
-    ({"metrics": []}, "no metric"), ({"metrics": ["recall@50"]}, "`fetch` is 20 results a query, too few for recall@50")])
+    ({"metrics": []}, "no metric"), ({"metrics": ["rr", None]}, "`metrics`: None is no name of a metric"),
+    ({"metrics": {"rr": 1}}, "`metrics` must be names of metrics, not dict"), ({"metrics": 5}, "names of metrics, not int"),
+    ({"metrics": b"rr"}, "names of metrics, not bytes"),
+    ({"metrics": ["recall@50"]}, "`fetch` is 20 results a query, too few for recall@50")])
 def test_wrong_arguments_are_invalid_input(options, words):
     with pytest.raises(InvalidInput, match=re.escape(words)):
         evaluate(THREE, find_all, **options)

@@ -245,3 +245,12 @@ def test_versions_candidates_and_a_score_floor_reach_the_report_and_a_changed_fl
     (files / "retrieval-gate.yml").write_text(CONFIG + "policy: {primary: recall@10, floors: {latest@10: 0.9}}\n")
     assert main([*config, "--baseline", str(files / "main.json.gz")]) == 1
     assert "latest@10 is 0.000, below its floor 0.9" in capsys.readouterr().out
+
+
+def test_help_is_as_wide_as_the_terminal_and_eighty_columns_where_there_is_none():
+    def lines(columns):
+        words = [sys.executable, "-m", "gate", "compare", "--help"]
+        return subprocess.run(words, env={**CLEAN, "COLUMNS": columns}, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert lines("") == lines("nonsense") == lines("0") == lines("80")
+    assert lines("60").count("\n") > lines("80").count("\n") > lines("160").count("\n")

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
-from gate.golden.read import read_golden
+from gate.golden.read import Ids, golden_of, read_golden
+from gate.jsonio import digest, dumps
 
 GOOD = {"id": "q1", "query": "how?", "relevant": ["a"], "tags": ["x"]}
 
@@ -262,3 +263,47 @@ def test_nothing_in_a_groups_file_crashes_the_reader_with_anything_but_a_typed_e
         assert read_golden(folder / "golden.jsonl").digest
     except GateError as error:
         assert error.exit_code == 2
+
+
+names = st.text(st.sampled_from("aAbB1 ßẞﬀ\u00ad"), min_size=1, max_size=4).filter(str.strip)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(names, max_size=3), max_size=4))
+def test_names_that_differ_only_in_form_are_found_however_they_are_given(batches):
+    whole, single = Ids("document"), Ids("document")
+    for batch in batches:
+        assert whole.take_all(batch) == [single.take(name) for name in batch]
+    given_names = sorted({name for batch in batches for name in batch})
+    alike = [(a, b) for a in given_names for b in given_names if a < b and _same_form(a, b)]
+    assert whole.warnings() == single.warnings() and bool(alike) == bool(whole.warnings())
+    assert len(whole.warnings()) == len({b for _, b in alike})
+
+
+def _same_form(a, b):
+    import unicodedata
+
+    return len({unicodedata.normalize("NFKC", name).casefold().replace("\u00ad", "").strip() for name in (a, b)}) == 1
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+                    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=12))
+def test_canonical_json_is_what_the_standard_library_writes_and_never_nan(value):
+    assert dumps(value) == json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError):
+            dumps([value, number])
+
+
+def test_the_digest_is_that_of_all_labels_in_one_piece(write):
+    golden = golden_of({"id": i, "query": f"say {i!r}?", "relevant": ["a"]} for i in ('z"', "ä", "b\\", "1"))
+    assert golden.digest == digest(golden.labels)
+
+
+def test_equal_grades_and_tags_are_held_once_and_a_negative_zero_stays_one(write):
+    write("golden.yml", "float_grades: true")
+    golden = read_golden(write("golden.jsonl", *({"id": i, "query": "?", "relevant": {"a": grade}, "tags": ["x"]}
+                                                 for i, grade in (("p", 0.0), ("q", -0.0), ("r", 2), ("s", 2.0)))))
+    p, q, r, s = golden.queries
+    assert p.tags is q.tags and r.gains["a"] is s.gains["a"]
+    assert [str(query.gains["a"]) for query in (p, q)] == ["0.0", "-0.0"]

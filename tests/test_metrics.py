@@ -212,3 +212,14 @@ def test_ir_measures_agrees_on_random_input(relevant, ranked):
     oracle = ir_measures.calc_aggregate(list(names.values()), qrels, docs)
     for ours, theirs in names.items():
         assert value(ours, relevant, ranked) == pytest.approx(oracle[theirs], abs=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=12), st.dictionaries(st.sampled_from("abcdz"), st.integers(0, 3), max_size=4),
+       st.sampled_from(["doc", "chunk"]))
+def test_looking_no_deeper_than_the_deepest_cutoff_changes_no_score(ranked, relevant, unit):
+    golden, run = golden_set({"q": relevant}), run_of({"q": ranked})
+    cut = [parse_metric(name) for name in ("ndcg@3", "ndcg-exp@2", "recall@3", "precision@2", "hit@1", "rr@3", "ap@3", "judged@3")]
+    shallow, deep = (score_run(golden, run, metrics, unit).queries for metrics in (cut, [*cut, parse_metric("rr")]))
+    for query_id, score in shallow.items():
+        assert score.first_rank == deep[query_id].first_rank and score.values.items() <= deep[query_id].values.items()

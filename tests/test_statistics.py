@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate.statistics.bootstrap import FEW_CHANGES, mean_interval
+from gate.statistics.bootstrap import FEW_CHANGES, _power, mean_interval
 from gate.statistics.clusters import count, gather
 from gate.statistics.levels import level_interval
 from gate.statistics.multiplicity import benjamini_hochberg, holm
-from gate.statistics.permutation import sign_flip_p
+from gate.statistics.permutation import _signs, sign_flip_p
 from gate.statistics.power import detectable, minimum_detectable_effect, queries_needed, queries_to_detect, variance
 from gate.statistics.tests01 import clopper_pearson, mcnemar, wilson
 
@@ -129,6 +129,30 @@ def test_the_sampled_permutation_p_is_near_scipys_and_never_zero():
     assert sign_flip_p([-0.1 - i / 1000 for i in range(200)]) > 0
 
 
+@pytest.mark.parametrize("m", [17, 24, 1_000])
+def test_looking_sums_up_eight_at_a_time_gives_the_p_of_adding_every_draw(m):
+    import numpy as np
+
+    rng = random.Random(m)
+    values = [rng.gauss(0.03, 1.0) for _ in range(m)]
+    rows = np.concatenate([_signs(5, 9_999, block) for block in range(m // 128 + 1)])
+    bits = np.unpackbits(rows[:, :, None], axis=2).transpose(0, 2, 1).reshape(-1, 9_999)[:m]
+    assert abs(bits.mean() - 0.5) < 0.005
+    flipped = np.abs((1.0 - 2.0 * bits.T) @ values)
+    assert sign_flip_p(values, seed=5) == (1 + np.count_nonzero(flipped >= abs(math.fsum(values)) - 1e-9)) / 10_000
+
+
+@settings(deadline=None)
+@given(st.integers(1, 10_000), st.integers(0, 2**32))
+def test_frequencies_that_come_to_nothing_are_left_out_and_no_others(n, seed):
+    import numpy as np
+
+    angles, sizes = np.random.default_rng(seed).uniform(0, 1, (2, 50))
+    base = sizes ** (1 / n) * np.exp(2j * math.pi * angles)
+    assert _power(base, n) == pytest.approx(base**n, abs=1e-10)
+    assert _power(base[:1] * 0.0, n).tolist() == [0.0]
+
+
 def test_fourteen_against_six_sounds_convincing_and_is_not():
     exact, mid = mcnemar(14, 6)
     assert (round(exact, 4), round(mid, 4)) == (0.1153, 0.0784)
@@ -151,6 +175,7 @@ def test_wilson_at_the_worked_value_and_at_the_edges():
     assert wilson(37, 90) == pytest.approx(proportion.proportion_confint(37, 90, method="wilson"))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_statsmodels_agrees_with_the_corrections(p_values):
     multitest = pytest.importorskip("statsmodels.stats.multitest")

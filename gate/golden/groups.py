@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gate import jsonio
 from gate.errors import InvalidInput
+from gate.golden.ids import BadLine, Ids, kind_of
 from gate.golden.model import Query
-from gate.golden.read import BadLine, Ids, kind_of
 
 _KEYS = {"id", "docs"}
 

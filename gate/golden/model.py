@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gate.jsonio import digest
+from gate.jsonio import digest, digest_of_texts
 
 SPLITS = ("dev", "blind")
 SOURCES = ("log", "sme", "synthetic")
@@ -83,7 +83,7 @@ class Query(NamedTuple):
         """Digest of everything that decides this query's scores and strata."""
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
-                 "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans)}
+                 "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans) if self.spans else []}
         if self.groups:  # only then, and likewise below: baselines remember the digests of queries without
             value["groups"] = sorted(sorted(group) for group in self.groups)
         if self.versions:
@@ -115,4 +115,4 @@ class GoldenSet:
     @property
     def digest(self) -> str:
         """Digest of all labels, independent of the order of lines and of formatting."""
-        return digest(self.labels)
+        return digest_of_texts((i, self.by_id[i].label_digest) for i in sorted(self.by_id))

@@ -4,72 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
+from gate.golden.ids import BadLine, Ids, kind_of
 from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
 _HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
+_NEEDED = {"id", "query", "relevant"}
+_PLAIN = {*_NEEDED, "tags"}  # what most lines have, and nothing else
 _HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "versions", "float_grades", "notes"}
 _SIDE_FILES = ("equivalences", "versions")
-
-
-class BadLine(Exception):
-    """One fault of one line."""
-
-
-class Ids:
-    """Turns ids into strings, and remembers which were numbers: ``1`` and ``"1"`` in one file is a fault."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.numbers: set[str] = set()
-        self.strings: set[str] = set()
-
-    def take(self, value: Any) -> str:
-        if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise BadLine(f"{self.kind} id must be a string, not {kind_of(value)}")
-        if isinstance(value, int):
-            self.numbers.add(str(value))
-            return str(value)
-        if not value.strip():
-            raise BadLine(f"{self.kind} id is empty")
-        if "\n" in value or "\r" in value:
-            raise BadLine(f"{self.kind} id {value[:40]!r} contains a line break")
-        self.strings.add(value)
-        return value
-
-    def faults(self) -> list[str]:
-        return [f"{self.kind} id {both!r} is given as a number and as a string" for both in sorted(self.numbers & self.strings)]
-
-    def warnings(self) -> list[str]:
-        found = []
-        if self.numbers:
-            found.append(f"{len(self.numbers)} {self.kind} ids are numbers; they were read as strings")
-        folded: dict[str, str] = {}
-        for name in sorted(self.strings):
-            other = folded.setdefault(_fold(name), name)
-            if other != name:
-                found.append(f"{self.kind} ids {other!r} and {name!r} differ only in case, white space or Unicode form")
-        return found
-
-
-def _fold(name: str) -> str:
-    if name.isascii():
-        return name.casefold().strip()
-    import unicodedata
-
-    text = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
-
-
-def kind_of(value: Any) -> str:
-    """A JSON value's type as messages call it."""
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
 def _grade(value: Any, float_grades: bool) -> float:
@@ -79,17 +28,25 @@ def _grade(value: Any, float_grades: bool) -> float:
         raise BadLine(f"grade {value} is not a whole number (set `float_grades: true` in golden.yml if that is meant)")
     if abs(value) > _HIGHEST:
         raise BadLine(f"grade {value:g} is out of range (−{_HIGHEST} to {_HIGHEST})")
-    return float(value)
+    return _shared(float(value)) if value else float(value)  # 0.0 equals -0.0, and they are not the same text
 
 
 def _strings(record: dict[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+    if not isinstance(value, list) or not (set(map(type, value)) <= {str} and all(map(str.strip, value))):
         raise BadLine(f"`{key}` must be a list of non-empty strings")
-    return tuple(dict.fromkeys(value))
+    return _shared(tuple(dict.fromkeys(value)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _shared(value: Any) -> Any:
+    """The first value that was equal to this one: thousands of queries have the same few tags and grades."""
+    return value
 
 
 def _text(record: dict[str, Any], key: str, allowed: tuple[str, ...] = ()) -> str:
+    if key not in record:
+        return ""
     value = record.get(key, "")
     if not isinstance(value, str):
         raise BadLine(f"`{key}` must be a string, not {kind_of(value)}")
@@ -100,7 +57,7 @@ def _text(record: dict[str, Any], key: str, allowed: tuple[str, ...] = ()) -> st
 
 class _Reader:
     def __init__(self, path: Path, float_grades: bool) -> None:
-        self.path = path
+        self.path, self.name = path, str(path)
         self.float_grades = float_grades
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -109,13 +66,15 @@ class _Reader:
 
     def gains(self, relevant: Any, where: str) -> dict[str, float]:
         if isinstance(relevant, dict):
-            return {self.doc_ids.take(doc): _grade(grade, self.float_grades) for doc, grade in relevant.items()}
+            docs = self.doc_ids.take_all(relevant)
+            return {doc: _grade(grade, self.float_grades) for doc, grade in zip(docs, relevant.values(), strict=True)}
         if not isinstance(relevant, list):
             raise BadLine(f"`relevant` must be a list of document ids or an object of grades, not {kind_of(relevant)}")
-        docs = [self.doc_ids.take(doc) for doc in relevant]
-        if len(set(docs)) < len(docs):
+        docs = self.doc_ids.take_all(relevant)
+        found = dict.fromkeys(docs, 1.0)
+        if len(found) < len(docs):
             self.warnings.append(f"{where}: `relevant` names a document twice; it counts once")
-        return dict.fromkeys(docs, 1.0)
+        return found
 
     def spans(self, value: Any, where: str) -> tuple[Span, ...]:
         if not isinstance(value, list):
@@ -139,15 +98,18 @@ class _Reader:
     def query(self, record: Any, where: str, line: int) -> Query:
         if not isinstance(record, dict):
             raise BadLine(f"a line must be an object, not {kind_of(record)}")
-        missing = [key for key in ("id", "query", "relevant") if key not in record and not (key == "relevant" and record.get("spans"))]
-        if missing:
-            raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
-        unknown = sorted(map(str, record.keys() - _KEYS))
-        if unknown:
-            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
+        if not record.keys() >= _NEEDED:
+            missing = [key for key in ("id", "query", "relevant") if key not in record and not (key == "relevant" and record.get("spans"))]
+            if missing:
+                raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
+        if not record.keys() <= _KEYS:
+            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))}")
         text = record["query"]
         if not isinstance(text, str) or not text.strip():
             raise BadLine("`query` must be a string with some text")
+        if record.keys() <= _PLAIN:
+            gains = self.gains(record["relevant"], where)
+            return Query(self.query_ids.take(record["id"]), text, gains, (), _strings(record, "tags"), line=line)
         answerable = record.get("answerable", True)
         if not isinstance(answerable, bool):
             raise BadLine("`answerable` must be true or false")
@@ -163,7 +125,7 @@ class _Reader:
                      source=_text(record, "source", SOURCES), cluster=_text(record, "cluster"), line=line)
 
     def take(self, line: int, text: str) -> None:
-        where = f"{self.path}:{line}"
+        where = f"{self.name}:{line}"
         try:
             query = self.query(jsonio.loads(text), where, line)
         except (BadLine, jsonio.NotJson) as fault:

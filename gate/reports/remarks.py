@@ -46,7 +46,7 @@ def empty_answers(report: Report) -> str:
     after, before = report.candidate_run, report.baseline_run
     if after is None or report.candidate is None:
         return ""
-    empty = [i for i in report.candidate.queries if i in after.rankings and not after.rankings[i].docs and not after.rankings[i].error]
+    empty = [i for i, score in report.candidate.queries.items() if score.empty]
     if len(empty) < _SEVERAL:
         return ""
     if before is None:

@@ -50,8 +50,11 @@ def _ranking(answer: Mapping[str, Any]) -> Ranking:
 def ask(golden: GoldenSet, retrieve: Callable[[str, int], Any], n: int) -> tuple[Run, tuple[str, ...]]:
     """All rankings, and what a reader should know of them."""
     name = getattr(retrieve, "__name__", type(retrieve).__name__)
-    if inspect.iscoroutinefunction(retrieve):
-        raise InvalidInput(f"{name} is async", "give a plain function that waits for the answer itself")
+    for function in (retrieve, getattr(retrieve, "__call__", None)):  # noqa: B004 - of an object with one, it is what runs
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidInput(f"{name} is async", "give a plain function that waits for the answer itself")
+        if inspect.isgeneratorfunction(function):
+            raise InvalidInput(f"{name} is a generator, which returns no list", "give a function that returns list(…) of what it yields")
     try:
         inspect.signature(retrieve).bind("a query", 1)
     except TypeError as error:

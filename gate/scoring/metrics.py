@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -67,7 +68,7 @@ def _ideal(grades: tuple[float, ...], k: int, exponential: bool) -> float:
 
 
 def _found(view: View, k: int | None) -> int:
-    return len(view.credits) if k is None else len([rank for rank, _ in view.credits if rank <= k])
+    return len(view.credits) if k is None else bisect_right(view.credits, (k, math.inf))
 
 
 def _recall(view: View, k: int | None) -> float:
@@ -169,7 +170,12 @@ class Metric(NamedTuple):
 
     def __call__(self, view: View) -> float | None:
         """Value in [0, 1] for one query with at least one gold unit; None where this metric alone is undefined (``partial``)."""
-        return _FAMILIES[self.family].formula(view, self.k)
+        return self.formula(view, self.k)
+
+    @property
+    def formula(self) -> Callable[[View, int | None], float | None]:
+        """(view, cutoff) → value."""
+        return _FAMILIES[self.family].formula
 
     @property
     def binary(self) -> bool:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
 from gate.scoring.beside import CANDIDATES, Beside
 from gate.scoring.metrics import Metric
-from gate.scoring.stages import with_zeros
 from gate.scoring.top import NOTHING, Top, condense, top_of
-from gate.scoring.units import OVERLAP, grades_of, nothing_found, view_of
+from gate.scoring.units import OVERLAP, nothing_found, view_of
 from gate.scoring.view import View
 
 
@@ -25,7 +23,8 @@ class QueryScore(NamedTuple):
     result; None without scores. ``top``: what the top k consist of; ``strangers``: the unjudged documents in it, and ``condensed``: the
     primary metric's value without any unjudged document, None where that is the plain one: both only for a query whose results somebody
     has judged (:func:`gate.scoring.top.top_of`). ``among_candidates``: whether a gold unit is among the first 100 candidates; None where
-    the run does not say what they were.
+    the run does not say what they were. One object in the scores of
+    two runs says that their rankings of this query are equal (:meth:`gate.scoring.sheet.Sheet.enter`).
     """
 
     values: Mapping[str, float]
@@ -37,6 +36,11 @@ class QueryScore(NamedTuple):
     strangers: tuple[str, ...] = ()
     condensed: float | None = None
     among_candidates: bool | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the run has an answer without a single result."""
+        return self.short == () and not self.missing
 
 
 class Excluded(NamedTuple):
@@ -74,11 +78,11 @@ class ScoredRun(NamedTuple):
 @lru_cache(maxsize=8)
 def _scorer(metrics: tuple[Metric, ...]) -> Callable[[View], Mapping[str, float]]:
     """View → metric name → value. It remembers: a change leaves the ranks of most queries alone, and both runs score alike."""
-    named = [(str(metric), metric) for metric in metrics]
+    named = [(str(metric), metric.formula, metric.k) for metric in metrics]
 
     @lru_cache(maxsize=1 << 14)
     def score(view: View) -> Mapping[str, float]:
-        return {name: value for name, metric in named if (value := metric(view)) is not None}
+        return {name: value for name, formula, k in named if (value := formula(view, k)) is not None}
 
     return score
 
@@ -92,9 +96,11 @@ class Scorer:
             raise ValueError(f"overlap must be above 0 and at most 1, not {overlap}")
         every = tuple(dict.fromkeys((*metrics, *beside.metrics, *beside.hidden) if beside else metrics))
         self._score, self._needs = _scorer(every), {metric.needs for metric in every}
-        self._deepest = max((metric.depth for metric in metrics), default=0)
+        self._deepest = max((1, *(metric.depth for metric in metrics)))
         self._k, self._primary = (beside.k, beside.condensed) if beside else (0, None)
         self._unit, self._overlap = unit, overlap
+        # Below the deepest cutoff nothing matters but the first find; without a cutoff everything does.
+        self._depth = 0 if any(metric.k is None for metric in every) else max((metric.depth for metric in every), default=0)
 
     def missing(self, query: Query, grades: tuple[float, ...]) -> QueryScore:
         """Of a query that the run has no line for."""
@@ -102,10 +108,8 @@ class Scorer:
 
     def score(self, query: Query, grades: tuple[float, ...], ranking: Ranking) -> QueryScore:
         """Of an answerable query with gold units (``grades``: of :func:`grades_of`, not empty) and a ranking without an error."""
-        docs, candidates = ranking.docs, ranking.candidates or ()
-        # Where no document is repeated both units count the same, and chunks are the cheaper ones to count.
-        unit = self._unit if len(set(docs)) < len(docs) or len(set(candidates)) < len(candidates) else "chunk"
-        view = view_of(query, ranking, grades, unit, self._overlap, self._needs)
+        docs = ranking.docs
+        view = view_of(query, ranking, grades, self._unit, self._overlap, self._needs, self._depth)
         top, strangers = top_of(query, ranking, self._k) if self._k else (NOTHING, ())
         # By position: with names, making the tuple takes as long as finding what is in it.
         return QueryScore(
@@ -128,41 +132,14 @@ def score_run(golden: GoldenSet, run: Run, metrics: Sequence[Metric], unit: str 
     single chunk must hold to find it. A golden set with spans cannot judge a run without chunk offsets: that raises :class:`InvalidInput`,
     unless ``require_offsets`` is False (a baseline from before the spans existed; it covers none of them). ``beside``: what else is
     computed of every ranking; without it only ``metrics``.
+
+    Rankings that were entered into a sheet while they were read, under the same golden set and rules, are not looked at again.
     """
-    if require_offsets:
-        _check_offsets(golden, run)
-    scorer = Scorer(metrics, unit, overlap, beside)
-    queries: dict[str, QueryScore] = {}
-    unanswerable: dict[str, float | None] = {}
-    undefined, missing, errored = [], [], []
-    for query in golden.queries:
-        ranking = run.rankings.get(query.id)
-        grades = grades_of(query)
-        if ranking is not None and ranking.error:
-            errored.append(query.id)
-        elif not query.answerable:
-            unanswerable[query.id] = ranking.scores[0] if ranking and ranking.scores else None
-        elif not grades:
-            undefined.append(query.id)
-        elif ranking is None:
-            missing.append(query.id)
-            queries[query.id] = scorer.missing(query, grades)
-        else:
-            queries[query.id] = scorer.score(query, grades, ranking)
-    queries = with_zeros(queries, (*metrics, *(beside.metrics if beside else ())))
-    return ScoredRun(metrics=tuple(metrics), queries=queries, unanswerable=unanswerable, k=beside.k if beside else 0,
-                     excluded=Excluded(tuple(undefined), tuple(missing), tuple(errored),
-                                       tuple(i for i in run.rankings if i not in golden.by_id)))
+    from gate.scoring.sheet import Sheet
 
-
-def _check_offsets(golden: GoldenSet, run: Run) -> None:
-    """Without a single offset no span could be found, and a format would look like a fault of the retriever."""
-    spanned = [query for query in golden.queries if query.spans]
-    if not spanned or not any(ranking.docs for ranking in run.rankings.values()):
-        return
-    if any(chunk.start is not None for ranking in run.rankings.values() for chunk in ranking.chunks or ()):
-        return
-    shown = ", ".join(repr(query.id) for query in spanned[:5]) + (" …" if len(spanned) > 5 else "")
-    raise InvalidInput(f"{run.name or 'run'}: no result has chunk offsets (`start`, `end`), but {len(spanned)} golden "
-                       f"{'query has' if len(spanned) == 1 else 'queries have'} spans ({golden.path}:{spanned[0].line}: {shown})",
-                       "let the retriever return {doc, start, end} for each chunk, or name whole documents in `relevant`")
+    sheet = run.sheet
+    if sheet is None or not sheet.holds(golden, metrics, unit, overlap, beside):
+        sheet = Sheet(golden, metrics, unit, overlap, beside)
+        for query_id, ranking in run.rankings.items():
+            sheet.enter(query_id, ranking)
+    return sheet.scored(run, require_offsets)

@@ -49,12 +49,13 @@ def nothing_found(query: Query, grades: tuple[float, ...]) -> View:
 
 
 def view_of(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str = "doc", overlap: float = OVERLAP,
-            needs: Collection[str] = ()) -> View:
-    """What metrics see. ``grades``: of :func:`grades_of`; ``needs``: fields of the View that cost extra and are asked for."""
+            needs: Collection[str] = (), depth: int = 0) -> View:
+    """What metrics see. ``grades``: of :func:`grades_of`; ``needs``: fields of the View that cost extra and are asked for; ``depth``: the
+    rank below which nobody looks, except for the first find; 0 when there is none."""
     if query.spans or query.groups:
         view = _mixed(query, ranking, grades, unit, overlap, "coverage" in needs)
     else:
-        view = View(tuple(_documents(query.gains, ranked_units(ranking, unit))), grades)
+        view = View(_documents(query.gains, ranking.docs, unit, depth), grades)
     if "judged" in needs:
         known = query.documents
         view = view._replace(judged=tuple(rank for rank, doc in enumerate(ranked_units(ranking, unit), 1) if doc in known))
@@ -65,11 +66,22 @@ def view_of(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str
     return view
 
 
-def _documents(gains: Mapping[str, float], ranked: list[str]) -> list[Credit]:
-    """Ranks and grades of the gold documents in ``ranked``, in rank order; a repeated document counts at its first rank."""
-    # The common case. Going through the ranking happens in C, and only what was found is looked up.
-    found = gains.keys() & ranked
-    return sorted((ranked.index(doc) + 1, gains[doc]) for doc in found if gains[doc] > 0)
+def _documents(gains: Mapping[str, float], docs: list[str], unit: str, depth: int) -> tuple[Credit, ...]:
+    """Ranks and grades of the gold documents in ``docs``, in rank order; a repeated document counts at its first rank."""
+    # The common case. Going through the ranking happens in C, only what was found is looked up, and the rest of a deep ranking is only
+    # looked at when nothing stands above it.
+    for part in (docs[:depth], docs) if 0 < depth < len(docs) else (docs,):
+        distinct = set(part)
+        found = [(part.index(doc) + 1, gains[doc]) for doc in gains.keys() & distinct if gains[doc] > 0]
+        if not found:
+            continue
+        if unit == "doc" and len(distinct) < len(part):
+            # Where documents are counted, one that is repeated takes up a single rank, and all that stands below it moves up.
+            return _documents(gains, list(dict.fromkeys(docs)), "chunk", depth)
+        if len(found) > 1:
+            found.sort()
+        return tuple(found)
+    return ()
 
 
 def _wanted(query: Query) -> list[Span]:
@@ -103,7 +115,7 @@ def _mixed(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str,
 
 
 def _ranks(docs: list[str], unit: str) -> list[int]:
-    if unit == "chunk":
+    if unit == "chunk" or len(set(docs)) == len(docs):
         return list(range(1, len(docs) + 1))
     place: dict[str, int] = {}
     for doc in docs:

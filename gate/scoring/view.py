@@ -10,9 +10,10 @@ Credit = tuple[int, float]  # rank from 1, grade
 class View(NamedTuple):
     """One query, its ranking already mapped to gold units.
 
-    ``credits``: where gold units are found, by rank; each unit once, at its first rank. ``grades``: the positive grades of all gold units,
-    best first; their number is R. ``judged``: ranks of judged results, for metrics that ask for it. ``coverage``: (rank, share of the gold
-    spans' characters that is covered from this rank on), by rank, for metrics that ask for it; None where the query has no spans.
+    ``credits``: where gold units are found, by rank; each unit once, at its first rank; at least the first, and all down to the rank that
+    somebody asks for. ``grades``: the positive grades of all gold units, best first; their number is R. ``judged``: ranks of judged
+    results, for metrics that ask for it. ``coverage``: (rank, share of the gold spans' characters that is covered from this rank on), by
+    rank, for metrics that ask for it; None where the query has no spans.
     ``shared``: several credits have one rank, which only a chunk that covers several spans can cause. ``candidates``: where the candidate
     stage has gold units, and how many there are for it, for metrics that ask for it; None where the run does not say what that stage
     returned. ``stale``: the rank from which on an outdated version stands above the current one, 0 if it never does, for metrics that ask

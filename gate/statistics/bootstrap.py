@@ -37,7 +37,10 @@ class Interval(NamedTuple):
 
 
 def changed(deltas: Sequence[float]) -> list[float]:
-    """The deltas that are not zero; differences below 1e-9 are float noise."""
+    """The deltas (a list, or an array of numpy's) that are not zero; differences below 1e-9 are float noise."""
+    if hasattr(deltas, "tolist"):
+        found: list[float] = deltas[abs(deltas) > 1e-9].tolist()  # type: ignore[operator,arg-type,call-overload]
+        return found
     return [d for d in deltas if abs(d) > 1e-9]
 
 
@@ -162,12 +165,23 @@ def distribution(moved: Any, n: int) -> Distribution:
 
 
 def _power(base: Any, n: int) -> Any:
-    """``base`` ** n by squaring: numpy's own power of complex numbers takes a logarithm of each, twenty times the work."""
-    result = base if n % 2 else 1.0
-    while n := n // 2:
-        base = base * base
+    """``base`` ** n by squaring: numpy's own power of complex numbers takes a logarithm of each, twenty times the work.
+
+    Where many queries moved most frequencies come to nothing, below 1e-20, and squaring is for those that do not.
+    """
+    import numpy as np
+
+    live = np.flatnonzero(np.square(base.real) + np.square(base.imag) > 10.0 ** (-40.0 / n))
+    square, power = base[live], np.ones(len(live), dtype=complex)
+    while True:
         if n % 2:
-            result = result * base
+            power *= square
+        n //= 2
+        if not n:
+            break
+        square *= square
+    result = np.zeros_like(base)
+    result[live] = power
     return result
 
 
