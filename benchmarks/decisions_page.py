@@ -176,7 +176,8 @@ tolerance is for, and a team that minds them has to set a smaller one. Of the {u
 {unseen["fail"]} failed, {unseen["inconclusive"]} were inconclusive and {unseen["pass"]} passed: a pass says nothing about what no
 query asks for.
 
-**False alarms.** With symmetric noise the most that failed was {most("fail", symmetric)}. The interval has 2.5 % on each side, and the
+**False alarms.** With symmetric noise the most that failed was {most("fail", symmetric)}, with any {most("fail", trials.NULLS)}; α, what a
+95 % interval allows, is 5 %. A fail is on one side of it, which has 2.5 %, and the
 percentile bootstrap keeps that only roughly for 50 queries: it takes the spread of the sample for the spread of the truth, as if it
 were known. The tolerance takes false alarms away where noise seldom reaches it (*few*, *repeated*,
 from n = 150), and next to nothing where it often does (*many*, *very many*): there nearly every credible drop is larger than 0.02.

@@ -22,7 +22,8 @@ def columns_of(baseline: Sequence[QueryScore], candidate: Sequence[QueryScore], 
     before = _matrix([score.values for score in baseline], names)
     after = before.copy()
     after[:, apart] = _matrix([candidate[row].values for row in apart], names)
-    columns = {name: (np.arange(len(baseline)), *pair) for name, *pair in zip(names, before, after, strict=True)}
+    every = np.arange(len(baseline))
+    columns = {name: (every, *pair) for name, *pair in zip(names, before, after, strict=True)}
     for name in (str(metric) for metric in metrics if metric.partial):
         rows = [row for row, (old, new) in enumerate(zip(baseline, candidate, strict=True)) if name in old.values and name in new.values]
         columns[name] = (np.array(rows, dtype=int), *(np.array([score.values.get(name, 0.0) for score in side], dtype=float)

@@ -209,11 +209,13 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
         tags[tag] = {metric: paired_over(rows[np.isin(rows, columns[metric][0])] if metric in partial else rows, metric,
                                          test=tested and metric == name) for metric in columns}
     _with_q(metrics, tags, name)
-    entered = unjudged.entered(baseline, candidate, [paired[row] for row in columns[name][0]], golden)
-    if entered:
-        both = [unjudged.condensed_pair(old, new, name) for old, new in zip(before, after, strict=True)]
-        columns["condensed"] = (columns[name][0], *(np.array(side) for side in zip(*both, strict=True)))
     defined = set(columns[name][0].tolist()) if primary.partial else None
+    entered = unjudged.entered(baseline, candidate, [paired[row] for row in apart if defined is None or row in defined], golden)
+    if entered:
+        condensed = np.fromiter((unjudged.condensed_value(score, name) for score in before), float, len(before))
+        columns["condensed"] = columns[name][0], condensed, condensed.copy()
+        for row in apart:
+            columns["condensed"][2][row] = unjudged.excused(before[row], after[row], name)
     deltas = dict.fromkeys(paired if defined is None else [paired[row] for row in sorted(defined)], 0.0)
     every = [_change(paired[row], before[row], after[row], name) for row in apart if defined is None or row in defined]
     deltas.update((c.id, c.delta) for c in every)

@@ -66,6 +66,11 @@ def dumps(value: Any) -> str:
     return "".join(_encode(value, 0)) if _encode else _ENCODER.encode(value)
 
 
+def quoted(text: str) -> str:
+    """:func:`dumps` of a text, at a fraction of its cost."""
+    return json.encoder.encode_basestring(text)
+
+
 def pretty(value: Any) -> str:
     """JSON for files that people open as well; ends with a newline."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -85,7 +90,7 @@ def digest_of_texts(items: Iterable[tuple[str, str]]) -> str:
     """:func:`digest` of a dict of texts whose items come in the order of their keys, without ever having all of it in memory."""
     whole, before = hashlib.sha256(b"{"), ""
     for key, text in items:
-        whole.update(f"{before}{dumps(key)}:{dumps(text)}".encode())
+        whole.update(f"{before}{quoted(key)}:{quoted(text)}".encode())
         before = ","
     whole.update(b"}")
     return "sha256:" + whole.hexdigest()

@@ -98,6 +98,8 @@ class _File:
             self.warnings.append(f"{self.name}:{place[0]}: unknown keys ignored: {', '.join(unknown)}")
         if numeric:
             self.numbers += 1
+        if self.sheet is not None:
+            query_id = self.sheet.own(query_id)
         self.found[query_id] = ranking if self.stamp is None else place[1]
         if ranking.ms is not None:
             self.times.append(ranking.ms)

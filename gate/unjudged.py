@@ -36,16 +36,18 @@ def entered(baseline: ScoredRun, candidate: ScoredRun, ids: Iterable[str], golde
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def condensed_pair(baseline: QueryScore, candidate: QueryScore, metric: str) -> tuple[float, float]:
-    """Both values of one query; the plain ones where nothing was taken out, 0 where the metric has none.
+def condensed_value(score: QueryScore, metric: str) -> float:
+    """Of one query of the baseline; the plain value where nothing was taken out, 0 where the metric has none."""
+    return score.values.get(metric, 0.0) if score.condensed is None else score.condensed
 
-    The candidate's may excuse a fall and never makes a gain: where an unjudged document stands in place of a worthless one, the
-    condensed list rises though nobody knows whether anything became better, and would pay for what other queries really lost.
+
+def excused(baseline: QueryScore, candidate: QueryScore, metric: str) -> float:
+    """The candidate's condensed value of one query, which may excuse a fall and never makes a gain.
+
+    Where an unjudged document stands in place of a worthless one, the condensed list rises though nobody knows whether anything became
+    better, and would pay for what other queries really lost.
     """
-    plain = candidate.values.get(metric, 0.0)
-    before = baseline.values.get(metric, 0.0) if baseline.condensed is None else baseline.condensed
-    after = plain if candidate.condensed is None else candidate.condensed
-    return before, min(after, max(before, plain))
+    return min(condensed_value(candidate, metric), max(condensed_value(baseline, metric), candidate.values.get(metric, 0.0)))
 
 
 def ruled_out(condensed: Paired | None, tolerance: float) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
+from gate.golden.model import Query
 from gate.golden.read import Ids, golden_of, read_golden
 from gate.jsonio import digest, dumps
 
@@ -307,3 +308,14 @@ def test_equal_grades_and_tags_are_held_once_and_a_negative_zero_stays_one(write
     p, q, r, s = golden.queries
     assert p.tags is q.tags and r.gains["a"] is s.gains["a"]
     assert [str(query.gains["a"]) for query in (p, q)] == ["0.0", "-0.0"]
+
+
+@given(st.builds(Query, id=st.text(), text=st.text(st.characters(exclude_categories=["Cs"])), line=st.integers(0, 9),
+                 gains=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.floats(-5, 5)),
+                 tags=st.lists(st.sampled_from(["a", "b\"", "ö", "\u2028"])).map(tuple), answerable=st.booleans(),
+                 split=st.sampled_from(["dev", "blind"]), cluster=st.sampled_from(["", "c\\1"]),
+                 spans=st.just(()), groups=st.just(()), versions=st.just(())))
+def test_a_label_digest_is_that_of_the_canonical_json_of_what_decides_the_score(query):
+    value = {"text": query.text, "gains": query.gains, "tags": sorted(query.tags), "answerable": query.answerable, "split": query.split,
+             "cluster": query.cluster, "spans": []}
+    assert f"sha256:{query.label_digest}" == digest(value)

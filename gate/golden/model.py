@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
-from gate.jsonio import digest, digest_of_texts
+from gate.jsonio import digest, digest_of_texts, dumps, quoted, sha256
 
 SPLITS = ("dev", "blind")
 SOURCES = ("log", "sme", "synthetic")
+
+
+@lru_cache(maxsize=1 << 12)
+def _tags(tags: tuple[str, ...]) -> str:
+    return dumps(sorted(tags))
 
 
 class Span(NamedTuple):
@@ -81,6 +87,8 @@ class Query(NamedTuple):
     @property
     def label_digest(self) -> str:
         """Digest of everything that decides this query's scores and strata."""
+        if not (self.spans or self.groups or self.versions):
+            return sha256(self._plainly().encode()).removeprefix("sha256:")
         value = {"text": self.text, "gains": dict(self.gains), "tags": sorted(self.tags), "answerable": self.answerable,
                  "split": self.split, "cluster": self.cluster,
                  "spans": sorted([s.doc, s.start, s.end, s.grade] for s in self.spans) if self.spans else []}
@@ -89,6 +97,11 @@ class Query(NamedTuple):
         if self.versions:
             value["versions"] = sorted([sorted(version.current), sorted(version.older)] for version in self.versions)
         return digest(value).removeprefix("sha256:")
+
+    def _plainly(self) -> str:
+        """The canonical JSON of most queries, put together from its parts: a large set is digested in half the time."""
+        return (f'{{"answerable":{"true" if self.answerable else "false"},"cluster":{quoted(self.cluster)},"gains":{dumps(self.gains)},'
+                f'"spans":[],"split":{quoted(self.split)},"tags":{_tags(self.tags)},"text":{quoted(self.text)}}}')
 
 
 @dataclass(frozen=True)

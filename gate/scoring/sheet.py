@@ -35,6 +35,11 @@ class Sheet:
         query = self._golden.by_id.get(query_id)
         return -1 if query is None else query.line
 
+    def own(self, query_id: str) -> str:
+        """The golden set's object for an id, so that it is held once."""
+        query = self._golden.by_id.get(query_id)
+        return query_id if query is None else query.id
+
     def enter(self, query_id: str, ranking: Ranking, twin: Sheet | None = None) -> None:
         """Score one ranking. ``twin``: a sheet with the same golden set and rules where an equal ranking (but for time and cost) is already
         entered for this query: it is not scored again, and that both hold one object says that the rankings are equal."""
