@@ -21,10 +21,11 @@ from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
-from gate.reports.report import BaselineInfo, InputChange, Latency, Report
+from gate.reports.report import BaselineInfo, InputChange, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
+from gate.usage import limit_checks, usage_of
 from gate.validity import check_cut, check_found, check_validity, too_deep, with_errors_aside
 from gate.validity import check_depth as check_depth
 
@@ -238,6 +239,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         changes = (*label_changes_shown(labels, on_main), *_frozen_inputs(reference.record, around), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
+    latency, cost = usage_of(candidate, reference.run if reference else None)
+    checks += limit_checks(latency, cost, policy.limits, reference is not None)
     if noise:
         checks.append(noise_check(noise, policy, [change.id for change in comparison.lost] if comparison else (), around.proposed))
     decision = policies.decide([*checks, *policies.aside_checks(aside.tags, aside.must_hit)], policy)
@@ -247,7 +250,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     return Report(gate=around.gate, verdict=verdict, exit_code=decision.exit_code, policy=policy, checks=decision.checks,
                   comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate, latest=beside,
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
-                  baseline_info=reference.info if reference else None, latency=_latency(candidate, reference),
+                  baseline_info=reference.info if reference else None, latency=latency, cost=cost,
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
                   titles=around.titles, show_queries=around.show_queries, noise=noise,
                   findings=findings(scored, base, comparison, policy.score_floor))
@@ -297,15 +300,3 @@ def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:
 
 def _golden_facts(golden: GoldenSet) -> dict[str, Any]:
     return {"golden_version": golden.version, "golden_digest": golden.digest, "gate_version": __version__}
-
-
-def _latency(candidate: Run, reference: Reference | None) -> Latency:
-    base = _quantiles(reference.run) if reference else (None, None)
-    return Latency(*base, *_quantiles(candidate))
-
-
-def _quantiles(run: Run) -> tuple[float | None, float | None]:
-    times = sorted(run.times if run.times is not None else [r.ms for r in run.rankings.values() if r.ms is not None])
-    if not times:
-        return None, None
-    return times[(len(times) - 1) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]

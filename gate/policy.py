@@ -25,6 +25,10 @@ _NOISE = 1e-12
 # Five losses and no gain still happen by chance in one of 32 sets, and one in 40 is allowed.
 _FEWEST = 6
 
+# What may be limited besides quality: how it is called, by the key of `policy.limits`.
+LIMITS = {"p50_ms": "the median latency", "p95_ms": "the 95th percentile of the latency", "p50_ratio": "the median latency",
+          "p95_ratio": "the 95th percentile of the latency", "cost": "the mean cost of a query", "cost_ratio": "the mean cost of a query"}
+
 DEFAULT_METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@5", "rr@10", "precision@5")
 
 
@@ -54,6 +58,7 @@ class Policy:
     must_hit: tuple[str, ...] = ()
     must_hit_tags: tuple[str, ...] = ()
     max_drop: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
     max_errors: int = 0
     method: Method = field(default_factory=Method)
     score_floor: float | None = None

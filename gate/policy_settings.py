@@ -6,7 +6,7 @@ from typing import Any
 
 from gate.comparison import Method
 from gate.fields import Section
-from gate.policy import DEFAULT_METRICS, RULES, Policy, Protected
+from gate.policy import DEFAULT_METRICS, LIMITS, RULES, Policy, Protected
 from gate.scoring.metrics import Metric, UnknownMetric, parse_metric
 from gate.scoring.units import OVERLAP, UNITS
 from gate.statistics.bootstrap import METHODS
@@ -20,7 +20,7 @@ def rules_of(policy: Policy) -> dict[str, Any]:
             "protected": {p.tag: {"tolerance": p.tolerance, "rule": p.rule} for p in policy.protected},
             "must_hit": list(policy.must_hit), "must_hit_tags": list(policy.must_hit_tags), "max_drop": dict(policy.max_drop),
             "max_errors": policy.max_errors, "confidence": m.confidence, "bootstrap": m.bootstrap, "resamples": m.resamples,
-            "seed": m.seed}
+            "seed": m.seed, **({"limits": dict(policy.limits)} if policy.limits else {})}  # records from before have no such key
 
 
 def _metric(section: Section, key: str, name: str) -> Metric | None:
@@ -65,6 +65,14 @@ def _score_floor(section: Section) -> float | None:
     return None if value is None else section.checked_number("score_floor", value, -1e12, 1e12)
 
 
+def _usage_limits(section: Section) -> dict[str, float]:
+    """``limits: {p95_ratio: 1.5, cost: 0.002, …}``, each a number of 0 or more."""
+    inner = section.section("limits", section.mapping("limits"))
+    found = {key: inner.number(key, 0.0, 0.0, 1e12) for key in LIMITS if inner.raw(key) is not None}
+    inner.done()
+    return found
+
+
 def read_policy(section: Section) -> Policy:
     """The rules of a ``policy:`` section, defaults where it says nothing. Faults are remembered in the section."""
     tolerance = section.number("tolerance", 0.02, 0.0, 1.0)
@@ -75,7 +83,7 @@ def read_policy(section: Section) -> Policy:
         overlap=section.number("overlap", OVERLAP, 0.01, 1.0), score_floor=_score_floor(section),
         inconclusive=section.choice("inconclusive", ("warn", "fail"), "warn"), floors=_limits_by_metric(section, "floors"),
         protected=_protected(section, tolerance), must_hit=section.strings("must_hit"),
-        must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"),
+        must_hit_tags=section.strings("must_hit_tags"), max_drop=_limits_by_metric(section, "max_drop"), limits=_usage_limits(section),
         max_errors=section.integer("max_errors", 0, 0, 10**9),
         method=Method(section.number("confidence", 0.95, 0.5, 0.9999), section.choice("bootstrap", METHODS, "exact"),
                       section.integer("resamples", 10_000, 100, 1_000_000), section.integer("seed", 0, 0, 2**63 - 1)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,14 +26,13 @@ _Place = tuple[int, int, bytes]  # number of a line, its offset, its bytes
 
 class _Line(NamedTuple):
     """What a line says, in whichever file it stands. ``fault``: why it cannot be used; ``id`` is empty where even that is not known;
-    ``numeric``: it was a number; ``tied``: neighbours with equal scores."""
+    ``numeric``: it was a number."""
 
     id: str = ""
     ranking: Ranking | None = None
     fault: str = ""
     unknown: tuple[str, ...] = ()
     numeric: bool = False
-    tied: int = 0
 
 
 def _read(text: str) -> _Line:
@@ -48,13 +46,9 @@ def _read(text: str) -> _Line:
         if not record.keys() <= _KEYS:
             unknown = tuple(sorted(record.keys() - _KEYS))
         ranking = parse_ranking(record)
-        return _Line(query_id, ranking, "", unknown, query_id is not value, _tied(ranking.scores) if ranking.scores else 0)
+        return _Line(query_id, ranking, "", unknown, query_id is not value)
     except (BadRanking, jsonio.NotJson) as fault:
         return _Line(query_id, None, str(fault), unknown)
-
-
-def _tied(scores: Sequence[float]) -> int:
-    return sum(map(eq, scores, scores[1:]))
 
 
 def _query_id(value: Any) -> str:
@@ -75,7 +69,8 @@ class _File:
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.times: list[float] = []
-        self.tied = self.scored = self.numbers = 0
+        self.costs: list[float] = []
+        self.numbers = 0
 
     def read(self, place: _Place) -> _Line:
         text = jsonio.text_of(place[2], self.name, place[0])
@@ -87,7 +82,7 @@ class _File:
 
     def keep(self, place: _Place, line: _Line, twin: _File | None = None) -> None:
         """``twin``: another file that says the same of this query (:func:`_same`), and has kept it."""
-        query_id, ranking, fault, unknown, numeric, tied = line
+        query_id, ranking, fault, unknown, numeric = line
         if query_id in self.found:
             fault = f"query id {query_id!r} was already answered"
         if fault:
@@ -103,9 +98,8 @@ class _File:
         self.found[query_id] = ranking if self.stamp is None else place[1]
         if ranking.ms is not None:
             self.times.append(ranking.ms)
-        if ranking.scores:
-            self.scored += len(ranking.scores) - 1
-            self.tied += tied
+        if ranking.cost is not None:
+            self.costs.append(ranking.cost)
         if self.sheet is not None:
             self.sheet.enter(query_id, ranking, None if twin is None else twin.sheet)
 
@@ -123,7 +117,7 @@ class _File:
         if self.numbers:
             self.warnings.append(f"{self.name}: {self.numbers} query ids are numbers; they were read as strings")
         rankings = self.found if self.stamp is None else FiledRankings(self.path.absolute(), self.found, self.stamp)
-        return Run(rankings, self.name, self.tied, self.scored, tuple(self.warnings), tuple(self.times), self.sheet)
+        return Run(rankings, self.name, tuple(self.warnings), (tuple(self.times), tuple(self.costs)), self.sheet)
 
 
 def read_files(paths: Sequence[Path], sheets: Sequence[Sheet | None]) -> list[Run]:
@@ -205,5 +199,4 @@ def _trec(file: _File) -> None:
             file.problems.append(f"{file.name}:{number}: {fault}")
     for query, pairs in found.items():
         pairs.sort(reverse=True)  # score descending, then document id descending: trec_eval's order
-        scores = [score for score, _ in pairs]
-        file.keep((0, 0, b""), _Line(query, Ranking([doc for _, doc in pairs], scores), tied=_tied(scores)))
+        file.keep((0, 0, b""), _Line(query, Ranking([doc for _, doc in pairs], [score for score, _ in pairs])))

@@ -49,24 +49,24 @@ class Ranking:
 
 
 class Run(NamedTuple):
-    """Query id → ranking. ``tied`` counts neighbours with equal scores, ``scored`` all neighbours with scores.
-
-    ``times`` (milliseconds) and ``sheet`` (scores) are what was kept of every ranking when it was read, so that nobody has to go through
-    the rankings again, which may have stayed in their file; None where rankings were never in one, or are held.
-    """
+    """Query id → ranking. ``kept`` (milliseconds and costs) and ``sheet`` (scores) are what was kept of every ranking when it was read, so
+    that nobody has to go through the rankings again, which may have stayed in their file; None where rankings were never in one."""
 
     rankings: Mapping[str, Ranking]
     name: str = ""
-    tied: int = 0
-    scored: int = 0
     warnings: tuple[str, ...] = ()
-    times: tuple[float, ...] | None = None
+    kept: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     sheet: Sheet | None = None
 
     @property
-    def tie_rate(self) -> float | None:
-        """Share of neighbouring results with equal scores; None when the run has no scores."""
-        return self.tied / self.scored if self.scored else None
+    def times(self) -> tuple[float, ...]:
+        """Milliseconds of every query that has them."""
+        return self.kept[0] if self.kept else tuple(r.ms for r in self.rankings.values() if r.ms is not None)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Cost of every query that has one."""
+        return self.kept[1] if self.kept else tuple(r.cost for r in self.rankings.values() if r.cost is not None)
 
 
 class BadRanking(ValueError):

@@ -254,3 +254,25 @@ def test_help_is_as_wide_as_the_terminal_and_eighty_columns_where_there_is_none(
 
     assert lines("") == lines("nonsense") == lines("0") == lines("80")
     assert lines("60").count("\n") > lines("80").count("\n") > lines("160").count("\n")
+
+
+def test_time_and_cost_are_limited_only_where_somebody_asks(files, capsys):
+    def timed(ms, cost):
+        return "".join(json.dumps(json.loads(line) | {"ms": ms, "cost": cost}) + "\n" for line in run().splitlines())
+
+    (files / "base.jsonl").write_text(timed(10.0, 0.001))
+    (files / "slow.jsonl").write_text(timed(25.0, 0.003))
+    config = files / "retrieval-gate.yml"
+    assert compare(files, "slow.jsonl", "--config", config, "--format", "json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["latency"]["ratio"] == report["latency"]["p95_ratio"] == 2.5 and report["cost"] == {
+        "baseline": pytest.approx(0.001), "candidate": pytest.approx(0.003), "ratio": pytest.approx(3.0)}
+    config.write_text(CONFIG + "policy: {limits: {p95_ratio: 2, cost_ratio: 4, p50_ms: 30}}\n")
+    assert compare(files, "slow.jsonl", "--config", config) == 1
+    out = capsys.readouterr().out
+    assert "FAIL  limit p95_ratio: The 95th percentile of the latency is 2.5 times the baseline's" in out
+    assert "ok    limit cost_ratio" in out and "ok    limit p50_ms" in out
+    config.write_text(CONFIG + "policy: {limits: {p95_ratio: -1, p99_ms: 3}}\n")
+    assert compare(files, "slow.jsonl", "--config", config) == 2
+    err = capsys.readouterr().err
+    assert "p95_ratio" in err and "p99_ms" in err

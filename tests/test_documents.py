@@ -76,7 +76,8 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
               "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.overlap": 0.8,
               "policy.inconclusive": "fail",
               "policy.floors": {"rr": 0.1}, "policy.protected": ["a"], "policy.must_hit": ["q"], "policy.must_hit_tags": ["a"],
-              "policy.max_drop": {"rr": 0.1}, "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
+              "policy.max_drop": {"rr": 0.1}, "policy.limits": {"p95_ms": 9},
+              "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False,
               "splits": ["dev"], "repeat": 1, "tiers": {"nightly": {"splits": ["blind"], "repeat": 1, "policy": {"primary": "rr"}}}}
     config: dict = {}

@@ -15,7 +15,7 @@ from gate.golden.model import GoldenSet, Query
 from gate.policy import Check, Policy
 from gate.reports import remarks, rows, words
 from gate.reports.claims import Claims, Flip
-from gate.reports.comment import BUDGET, latency_line, marker
+from gate.reports.comment import BUDGET, marker
 from gate.reports.headline import flips, movement
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence
@@ -103,7 +103,7 @@ def _context(claims: Claims, told: Told, report: Report, n: int) -> dict[str, ob
     return {
         "title": _TITLES[claims.verdict], "gate": told.gate, "lead": lead(claims, report), "conclusion": told.conclusion,
         "side": words.this_side(report), "confidence": words.confidence(report), "metrics": metrics[:1 + n], "metric_count": len(metrics),
-        "compared": remarks.compared(report), "latency": latency_line(report), "failed": failed[:1 + n], "failed_count": len(failed),
+        "compared": remarks.compared(report), "latency": words.latency_line(report), "failed": failed[:1 + n], "failed_count": len(failed),
         "flip_k": c.flip_k if c else None, "tags": tags[:n], "tag_count": len(tags),
         "lost": list(rows.flip_rows(report, c.lost[:n])) if c else [], "lost_count": len(claims.lost),
         "gained": list(rows.flip_rows(report, c.gained[:n // 2])) if c else [], "gained_count": len(claims.gained),

@@ -16,9 +16,10 @@ from gate.comparison import Paired
 from gate.errors import InvalidInput
 from gate.policy import OUTCOMES
 from gate.reports.json_report import SCHEMA
-from gate.reports.report import VERDICTS, Latency
+from gate.reports.report import VERDICTS
 from gate.scoring.metrics import UnknownMetric, parse_metric
 from gate.statistics.bootstrap import Interval
+from gate.usage import Latency
 
 MAX_BYTES = 16 * 1024**2
 LONGEST_TEXT = 200

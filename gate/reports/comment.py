@@ -143,7 +143,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "top_after": figures.fmt_value(sum(a for _, a in tops) / len(tops)) if tops else "",
         "excluded": [(len(ids), ids, rows.EXCLUDED[name]) for name, ids in rows.excluded(report).items() if ids],
         **beside.shown(report, n),
-        "latency": latency_line(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
+        "usage": words.usage_lines(report), "facts": provenance.facts(report), "run_url": str(report.metadata.get("run_url") or ""),
         "marker": marker(report),
     }
 
@@ -156,13 +156,3 @@ def _folded(lost: int, gained: int) -> str:
     if gained:
         parts.append(f"{figures.plural(gained, 'query')} that found one")
     return ", ".join(parts)
-
-
-def latency_line(report: Report) -> str:
-    """``p50 11 ms → 13 ms, p95 …``; empty when the run has no times."""
-    t, ms = report.latency, words.fmt_ms
-    if t.candidate_p50 is None:
-        return ""
-    if t.baseline_p50 is None:
-        return f"p50 {ms(t.candidate_p50)}, p95 {ms(t.candidate_p95)}"
-    return f"p50 {ms(t.baseline_p50)} → {ms(t.candidate_p50)}, p95 {ms(t.baseline_p95)} → {ms(t.candidate_p95)}"

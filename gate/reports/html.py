@@ -8,7 +8,7 @@ from typing import Any
 
 from gate import figures
 from gate.reports import advice, beside, provenance, remarks, rows, since, words
-from gate.reports.comment import latency_line, shorten
+from gate.reports.comment import shorten
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
 from gate.reports.problems import problems
@@ -53,7 +53,8 @@ def _context(report: Report) -> dict[str, Any]:
         "unanswerable_line": remarks.unanswerable(len(unanswerable)),
         "scored": any(row.baseline is not None or row.candidate is not None for row in unanswerable),
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
-        "latency": latency_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
+        "latency": words.latency_line(report), "cost": words.cost_line(report),
+        "facts": provenance.facts(report), "metadata": provenance.details(report),
         **beside.shown(report, _IDS),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gate.usage import Cost, Latency
+
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.comparison import Comparison
@@ -42,20 +44,6 @@ class BaselineInfo:
     expires_in_days: float | None = None
 
 
-class Latency(NamedTuple):
-    """Milliseconds a query; None where the run has no times."""
-
-    baseline_p50: float | None = None
-    baseline_p95: float | None = None
-    candidate_p50: float | None = None
-    candidate_p95: float | None = None
-
-    @property
-    def ratio(self) -> float | None:
-        """Candidate p50 / baseline p50."""
-        return self.candidate_p50 / self.baseline_p50 if self.candidate_p50 is not None and self.baseline_p50 else None
-
-
 @dataclass(frozen=True)
 class Report:
     """Verdict, reasons and everything needed to show them.
@@ -87,6 +75,7 @@ class Report:
     input_changes: tuple[InputChange, ...] = ()
     baseline_info: BaselineInfo | None = None
     latency: Latency = Latency()
+    cost: Cost = Cost()
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)

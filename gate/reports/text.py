@@ -134,6 +134,8 @@ def _metrics(report: Report) -> Iterator[str]:
     if report.latency.candidate_p50 is not None:
         yield (f"  latency p50 {words.fmt_ms(report.latency.baseline_p50)} -> {words.fmt_ms(report.latency.candidate_p50)}, "
                f"p95 {words.fmt_ms(report.latency.baseline_p95)} -> {words.fmt_ms(report.latency.candidate_p95)}")
+    if cost := words.cost_line(report):
+        yield f"  cost of a query {cost.replace('→', '->').replace('×', 'x')}"
 
 
 def _beside(report: Report) -> Iterator[str]:

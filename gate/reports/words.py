@@ -90,3 +90,28 @@ def _title(report: Report) -> str:
         return "Inconclusive, counted as failed" if report.exit_code else "Inconclusive"
     return {"fail": "Failed", "accepted": "Accepted by approval", "invalid": "Invalid input",
             "cannot-decide": "Cannot decide", "no-baseline": "No baseline yet"}[report.verdict]
+
+
+def usage_lines(report: Report) -> str:
+    """``Latency: p50 11 ms → 13 ms, p95 ….`` and the mean cost, as sentences; empty when the run says neither."""
+    found = (("Latency", latency_line(report)), ("Cost of a query", cost_line(report)))
+    return " ".join(f"{what}: {line}." for what, line in found if line)
+
+
+def cost_line(report: Report) -> str:
+    """``0.0012 → 0.0034 (× 2.83)``, in the retriever's own unit; empty when the run has no costs."""
+    cost = report.cost
+    if cost.candidate is None:
+        return ""
+    before = "" if cost.baseline is None else f"{cost.baseline:.3g} → "
+    return f"{before}{cost.candidate:.3g}{'' if cost.ratio is None else f' (× {cost.ratio:.2f})'}"
+
+
+def latency_line(report: Report) -> str:
+    """``p50 11 ms → 13 ms, p95 …``; empty when the run has no times."""
+    t, ms = report.latency, fmt_ms
+    if t.candidate_p50 is None:
+        return ""
+    if t.baseline_p50 is None:
+        return f"p50 {ms(t.candidate_p50)}, p95 {ms(t.candidate_p95)}"
+    return f"p50 {ms(t.baseline_p50)} → {ms(t.candidate_p50)}, p95 {ms(t.baseline_p95)} → {ms(t.candidate_p95)}"

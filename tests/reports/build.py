@@ -13,8 +13,9 @@ from gate.baseline.approval import Condition, Eligibility
 from gate.golden.model import GoldenSet, Query, Version
 from gate.pipeline import Circumstances, Reference, assess
 from gate.policy import Policy
-from gate.reports.report import BaselineInfo, InputChange, Latency, Report
+from gate.reports.report import BaselineInfo, InputChange, Report
 from gate.runs import Ranking, Run
+from gate.usage import Cost, Latency
 
 HEAD = "8f3c2a9d41e07b65c1d2e3f4a5b6c7d8e9f00112"
 BASE = "1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e"
@@ -61,7 +62,7 @@ def runs_of(lines: Sequence[Line], unanswerable: Sequence[str] = ()) -> tuple[Ru
     return Run(before), Run(after)
 
 
-LATENCY = Latency(11.2, 40.0, 12.9, 44.1)
+LATENCY, COST = Latency(11.2, 40.0, 12.9, 44.1), Cost(0.0012, 0.0034)
 METADATA = {"head_sha": HEAD, "base_sha": BASE, "run_url": "https://github.com/acme/wiki/actions/runs/77/attempts/1",
             "run_id": "77", "run_attempt": 1, "pull_request": 12,
             "golden_version": "1.4.0", "golden_digest": "sha256:" + "a1" * 32,
@@ -80,7 +81,7 @@ def make(lines: Sequence[Line], policy: Policy | None = None, *, unanswerable: S
     before, after = runs_of(lines, unanswerable)
     report = assess(golden_of(lines, unanswerable), after, Reference(before, old_labels, BASELINE), policy or Policy(),
                     Circumstances("wiki-search", approval, tuple(changes), metadata=METADATA, titles=titles or {}))
-    return replace(report, **({"latency": LATENCY} | more))
+    return replace(report, **({"latency": LATENCY, "cost": COST} | more))
 
 
 def stopped(verdict: str, exit_code: int, problems: Sequence[str], cure: str, **more: Any) -> Report:
