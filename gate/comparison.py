@@ -222,7 +222,9 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
     lost = [c for c in every if _hit(c.baseline_rank, primary.k) and not _hit(c.candidate_rank, primary.k)]
     gained = [c for c in every if not _hit(c.baseline_rank, primary.k) and _hit(c.candidate_rank, primary.k)]
     moved = [c for c in every if abs(c.delta) > 1e-12 or c.baseline_rank != c.candidate_rank]
-    identical = runs is not None and bool(paired) and (not apart or identical_rankings(*runs, (paired[row] for row in apart)))
+    # A run that names candidates for some queries only has found none for the others, which moves metrics under equal rankings.
+    identical = runs is not None and bool(paired) and not any(metric.changed for metric in metrics.values()) and (
+        not apart or identical_rankings(*runs, (paired[row] for row in apart)))
     return Comparison(primary=primary, metrics=metrics, tags=tags, identical=identical, flip_k=primary.k,
                       lost=tuple(sorted(lost, key=lambda c: (c.delta, c.id))),
                       gained=tuple(sorted(gained, key=lambda c: (-c.delta, c.id))),

@@ -254,6 +254,13 @@ def test_a_lost_candidate_stage_fails_the_metric_that_decides_though_the_results
     assert pipeline.assess(golden, runs[1], pipeline.Reference(runs[0]), policy).verdict == "fail"
 
 
+def test_a_run_that_names_candidates_for_one_query_only_is_not_identical_to_one_that_names_them_for_all():
+    golden = golden_set({f"q{i}": ["a"] for i in range(20)})
+    full, one = [Run({f"q{i}": Ranking(["a"], candidates=["a"] if i < named else None) for i in range(20)}) for named in (20, 1)]
+    report = pipeline.assess(golden, one, pipeline.Reference(full), Policy(primary=parse_metric("candidate-recall@100")))
+    assert not report.comparison.identical and report.comparison.main.delta == pytest.approx(-0.95) and report.verdict == "fail"
+
+
 # --- rules on metrics without a value
 
 
