@@ -215,7 +215,7 @@ def compare(golden: GoldenSet, baseline: ScoredRun, candidate: ScoredRun, primar
         condensed = np.fromiter((unjudged.condensed_value(score, name) for score in before), float, len(before))
         columns["condensed"] = columns[name][0], condensed, condensed.copy()
         for row in apart:
-            columns["condensed"][2][row] = unjudged.excused(before[row], after[row], name)
+            columns["condensed"][1][row], columns["condensed"][2][row] = unjudged.condensed_pair(before[row], after[row], name)
     deltas = dict.fromkeys(paired if defined is None else [paired[row] for row in sorted(defined)], 0.0)
     every = [_change(paired[row], before[row], after[row], name) for row in apart if defined is None or row in defined]
     deltas.update((c.id, c.delta) for c in every)

@@ -207,7 +207,8 @@ def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whos
         if judged is not None and ruled_out(judged, delta):
             return Check(check, "inconclusive",
                          f"{moved}, but over judged documents alone {over_judged(judged, delta)}, so a drop of {delta:g} is not shown. "
-                         f"{newcomers(comparison, policy.primary.k or TOP)} Label them, and run this again (README, «Unjudged documents»).",
+                         f"{newcomers(comparison, policy.primary.k or TOP)} Label {'it' if len(comparison.entered) == 1 else 'them'}, "
+                         "and run this again (README, «Unjudged documents»).",
                          numbers | {"condensed_delta": judged.delta, "unjudged_documents": len(comparison.entered)})
         return Check(check, "fail", f"{moved}, a credible drop of at least {delta:g}.", numbers)
     if lo > -delta + _NOISE:

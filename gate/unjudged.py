@@ -37,17 +37,23 @@ def entered(baseline: ScoredRun, candidate: ScoredRun, ids: Iterable[str], golde
 
 
 def condensed_value(score: QueryScore, metric: str) -> float:
-    """Of one query of the baseline; the plain value where nothing was taken out, 0 where the metric has none."""
+    """Of one query; the plain value where nothing was taken out, 0 where the metric has none."""
     return score.values.get(metric, 0.0) if score.condensed is None else score.condensed
 
 
-def excused(baseline: QueryScore, candidate: QueryScore, metric: str) -> float:
-    """The candidate's condensed value of one query, which may excuse a fall and never makes a gain.
+def condensed_pair(baseline: QueryScore, candidate: QueryScore, metric: str) -> tuple[float, float]:
+    """Both condensed values of one query; the candidate's may excuse a fall and never makes a gain.
 
     Where an unjudged document stands in place of a worthless one, the condensed list rises though nobody knows whether anything became
-    better, and would pay for what other queries really lost.
+    better, and would pay for what other queries really lost. Nor is a query excused into whose top nothing unjudged came that was not
+    there before: its fall is no newcomer's doing, and it keeps its plain values.
     """
-    return min(condensed_value(candidate, metric), max(condensed_value(baseline, metric), candidate.values.get(metric, 0.0)))
+    was, plain = baseline.values.get(metric, 0.0), candidate.values.get(metric, 0.0)
+    before = condensed_value(baseline, metric)
+    after = min(condensed_value(candidate, metric), max(before, plain))
+    if plain - was < after - before and set(candidate.strangers) <= set(baseline.strangers):
+        return was, plain
+    return before, after
 
 
 def ruled_out(condensed: Paired | None, tolerance: float) -> bool:
@@ -69,4 +75,8 @@ def newcomers(comparison: Comparison, k: int) -> str:
     """How many unjudged documents came into the top k, as a sentence."""
     n, labels = len(comparison.entered), sum(count for _, count in comparison.entered)
     whose = "its query" if labels == 1 else "their queries" if n > 1 else "its queries"
-    return f"{plural(n, 'document')} that nobody has judged for {whose} came into the top {k} ({plural(labels, 'missing label')})."
+    told = f"{plural(n, 'document')} that nobody has judged for {whose}"
+    if any(doc == OF_BLIND for doc, _ in comparison.entered):  # one name for however many there are
+        told = f"{plural(n - 1, 'document')} and some of blind queries that nobody has judged" if n > 1 else \
+            "Documents of blind queries that nobody has judged"
+    return f"{told} came into the top {k} ({plural(labels, 'missing label')})."

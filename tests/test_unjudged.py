@@ -85,6 +85,31 @@ def test_unjudged_documents_in_place_of_worthless_ones_are_no_gain_that_pays_for
     assert report.verdict == "fail" and report.comparison.condensed.better == 0 and report.comparison.condensed.worse == 12
 
 
+def test_one_newcomer_does_not_excuse_queries_whose_unjudged_documents_were_there_before():
+    known = [f"u{n}" for n in range(8)]
+    base, new = (run_of(dict.fromkeys(POOLED, ranked)) for ranked in (["a", *known], [*known, "a"]))
+    plain = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy())
+    new.rankings["q0"].docs.append("new")
+    report = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy())
+    assert plain.verdict == report.verdict == "fail"
+    assert report.comparison.condensed.worse == N - 1 and report.comparison.entered == (("new", 1),)
+
+
+def test_what_blind_queries_bring_up_is_not_counted_as_one_document():
+    split = {i: "blind" for n, i in enumerate(POOLED) if n % 2}
+    assert "1 document and some of blind queries that nobody has judged came into the top 10 (40 missing labels)." in drop(
+        judged(["new", "a", "b", "c"], split=split)).sentence
+    only = drop(judged(["new1", "new2", "a"], split=dict.fromkeys(POOLED, "blind"))).sentence
+    assert "Documents of blind queries that nobody has judged came into the top 10 (80 missing labels)." in only and "new" not in only
+
+
+def test_known_unjudged_documents_that_vanish_from_the_top_are_no_gain_that_pays_for_what_was_lost():
+    base = run_of(dict.fromkeys(POOLED, ["x", "a"]))
+    new = run_of({i: ["a"] if n < 20 else ["g"] if n < 40 else ["g1", "g2", "a"] for n, i in enumerate(POOLED)})
+    found = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy()).comparison.condensed
+    assert (found.better, found.worse) == (0, 20)
+
+
 def test_a_gain_among_judged_documents_counts():
     report = judged(["a", "new", "b"], before=("b", "a", "c"))
     assert report.comparison.condensed.better == 40 and report.verdict == "pass"
