@@ -26,7 +26,7 @@ from gate.runs import Ranking, Run, read_run
 from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
 from gate.usage import limit_checks, usage_of
-from gate.validity import check_cut, check_found, check_validity, too_deep, with_errors_aside
+from gate.validity import check_cut, check_found, check_validity, found_nothing, too_deep, with_errors_aside
 from gate.validity import check_depth as check_depth
 
 if TYPE_CHECKING:
@@ -214,8 +214,9 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         side = reference.run.name or "baseline"
         check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
         check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
-        if reference.labels is None and latest is None:  # two bare runs; a record did find something, under its own labels
-            check_found(judged, candidate, scored, base)
+        bare = reference.labels is None and (latest is None or latest.labels is None)
+        if bare and found_nothing(judged, candidate, scored, base):  # a record did find something, under its own labels
+            check_found(judged, candidate, scored, base, *([_scored(golden, judged, latest.run, policy)] if latest else []))
         scored = with_shown(scored, more, base)
         check_cut([(base, side, reference.plain), (scored, name, plain)], policy.all_metrics)
         labels = label_changes(reference.labels, golden)

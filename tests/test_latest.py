@@ -155,6 +155,13 @@ def test_changed_labels_are_no_obstacle_because_both_sides_are_scored_under_toda
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == N
 
 
+def test_three_run_files_that_find_nothing_are_no_comparison_but_one_that_does_is():
+    everything = range(N)
+    with pytest.raises(InvalidInput, match="found a relevant document, at any depth or side"):
+        assessed(N, everything, everything, everything)
+    assert outcomes(assessed(N, everything, [], everything)) == {"anchor": "pass", "drop": "fail"}
+
+
 def test_a_latest_record_is_refused_as_the_baseline():
     gold, now = world(N, set())
     with pytest.raises(InvalidInput, match="nobody has approved it") as caught:
