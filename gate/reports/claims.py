@@ -25,6 +25,7 @@ MAX_BYTES = 16 * 1024**2
 LONGEST_TEXT = 200
 MAX_METRICS, MAX_TAGS, MAX_CHECKS, MAX_FLIPS, MAX_TAGS_OF_QUERY = 200, 10_000, 10_000, 100_000, 100
 MAX_COUNT, MAX_ID, MAX_MS = 10**9, 2**53, 1e9
+MAX_MDE = 10.0  # of a few queries more than a whole point
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _MOST_PROBLEMS = 20
 _LONGEST_METRIC = 40
@@ -187,7 +188,7 @@ class _Reader:
         if name not in metrics:
             self.wrong("metrics", "a table that holds the primary metric")
             return found
-        mde = self.maybe("primary.mde", primary.get("mde"), 0.0, 1.0)
+        mde = self.maybe("primary.mde", primary.get("mde"), 0.0, MAX_MDE)
         tags: dict[str, Paired] = {}
         for n, (tag, table) in enumerate(self.mapping("tags", value.get("tags"), MAX_TAGS).items(), 1):
             inner = self.mapping(f"tags, entry {n},", table, MAX_METRICS)
@@ -221,6 +222,8 @@ class _Reader:
         value = self.mapping(place, value, MAX_METRICS)
         n = self.whole(f"{place} n", value.get("n"), 0, MAX_COUNT)
         better, worse = (self.whole(f"{place} {key}", value.get(key), 0, n) for key in ("better", "worse"))
+        if n == 0 and all(value.get(key) is None for key in ("baseline", "candidate", "delta")):
+            return Paired(0, 0.0, 0.0, 0.0, 0, 0)  # of no query there is no mean
         before, after = (self.number(f"{place} {key}", value.get(key), 0.0, 1.0) for key in ("baseline", "candidate"))
         delta = self.number(f"{place} delta", value.get("delta"), -1.0, 1.0)
         if better + worse > n:

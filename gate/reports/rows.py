@@ -171,9 +171,9 @@ def tag_rows(report: Report) -> list[TagRow]:
     for tag in sorted(comparison.tags, key=lambda tag: tag not in limits):
         paired = comparison.tags[tag][str(comparison.primary)]
         limit = (-limits[tag],) if tag in limits else ()
-        before, after = fmt_pair(paired.baseline, paired.candidate)
+        before, after = fmt_pair(paired.baseline, paired.candidate) if paired.n else (NONE, NONE)
         small = f"not tested (n < {SMALL_STRATUM})" if paired.n < SMALL_STRATUM else "not tested"
-        rows.append(TagRow(tag, paired.n, tag in limits, before, after, fmt_delta(paired.delta, *limit),
+        rows.append(TagRow(tag, paired.n, tag in limits, before, after, fmt_delta(paired.delta, *limit) if paired.n else NONE,
                            _interval(report, paired), picture(paired, scale),
                            small if paired.q_value is None else fmt_p(paired.q_value), paired.better, paired.worse, paired))
     return rows

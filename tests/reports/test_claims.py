@@ -7,10 +7,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gate import pipeline
 from gate.errors import InvalidInput
+from gate.golden.model import Version
+from gate.policy import Policy
 from gate.reports.claimed import Told, quiet, render_claimed
 from gate.reports.claims import LONGEST_TEXT, MAX_BYTES, MAX_FLIPS, read_claims
 from gate.reports.json_report import report_json
+from gate.runs import Ranking, Run
+from gate.scoring.metrics import parse_metric
+from tests.conftest import golden_set, run_of
 from tests.reports import build, hostile
 from tests.reports.rendered import HOSTILE, assert_sound
 
@@ -76,6 +82,20 @@ def test_what_the_gate_writes_is_read_with_its_numbers_unchanged(name):
     assert set(claims.tags) == set(report.comparison.tags)
 
 
+def test_a_metric_or_tag_without_a_value_and_a_set_of_two_queries_are_read_as_well():
+    golden = golden_set({"p": ["a"], "q": ["a"]}, tags={"p": ("x",)}, versions={"q": (Version(("a",), ("b",)),)})
+    old = Run({i: Ranking(["a"], candidates=["a"]) for i in "pq"})
+    new, policy = run_of({"p": ["a"], "q": ["b", "a"]}), Policy(primary=parse_metric("latest@3"))
+    report = pipeline.assess(golden, new, pipeline.Reference(old), policy)
+    claims = read(value_of(report))
+    assert claims.metrics["candidate-recall@100"].n == claims.tags["x"].n == 0
+    text = render_claimed(claims, told(report, gate="default"))
+    assert "| candidate-recall@100 | — | — | — | — | 0 / 0 |" in text and "| `x` | 0 | — | — | — |" in text
+    two = golden_set({"p": ["a"], "q": ["a"]})
+    report = pipeline.assess(two, run_of({"p": ["x"], "q": ["a"]}), pipeline.Reference(run_of({"p": ["a"], "q": ["x"]})), Policy())
+    assert read(value_of(report)).metrics["ndcg@10"].mde == report.comparison.main.mde > 1
+
+
 @pytest.mark.parametrize("name", ["fail", "accepted", "pass", "inconclusive", "invalid", "no-baseline"])
 def test_the_comment_on_claims_of_every_kind(name, golden_file):
     report = build.EVERY[name]()
@@ -121,7 +141,7 @@ def changed(*path, to):
     (["metadata", "pull_request"], -1, "metadata.pull_request must be a whole number"),
     (["primary"], None, "primary must be an object"), (["primary", "metric"], "pwned@10", "primary.metric must be a metric"),
     (["primary", "metric"], "NDCG@10", "primary.metric must be a metric"), (["primary", "metric"], "rr", "holds the primary metric"),
-    (["primary", "mde"], 2, "primary.mde must be a number from 0 to 1"),
+    (["primary", "mde"], 11, "primary.mde must be a number from 0 to 10"),
     (["metrics"], [], "metrics must be an object"), (["metrics", "ndcg@10", "n"], -1, "n must be a whole number"),
     (["metrics", "ndcg@10", "n"], 60.0, "n must be a whole number"),
     (["metrics", "ndcg@10", "better"], 61, "better must be a whole number"),
