@@ -56,6 +56,12 @@ def test_a_tag_in_which_too_few_moved_borrows_the_spread_of_the_whole_set():
     assert list(plan.tags) == ["moving", "still", "few"]
 
 
+def test_what_a_set_shows_in_the_recall_of_candidates_is_told_by_runs_that_name_some():
+    known, none = (make_plan(a_set(100), "candidate-recall@50", 0.02, given) for given in ([scores(100), scores(100, range(20))], []))
+    assert (known.overall.n, known.overall.basis, known.unvalued, known.unscored) == (100, "observed", 0, 0)
+    assert (none.overall.n, none.unvalued) == (0, 100) and "it takes runs that name their `candidates`" in plan_text(none, "golden.jsonl")
+
+
 def test_two_runs_that_hardly_differ_tell_nothing_and_that_is_said():
     plan = make_plan(a_set(300), "ndcg@10", 0.02, [scores(300), scores(300, range(3))])
     assert plan.overall.basis == "assumed" and plan.overall.changed == 3 and "Fewer than 10 queries changed" in basis(plan)

@@ -81,9 +81,9 @@ class Plan(NamedTuple):
 def make_plan(golden: GoldenSet, metric: str, tolerance: float, scores: Sequence[Mapping[str, float]] = (), *,
               confidence: float = 0.95, documents: Documents | None = None, noise: Repeats | None = None) -> Plan:
     """``scores``: per run, query id → value of ``metric``: none, one (what there is to lose), or two (what really moved)."""
-    # What has a score whatever is found: that depends on the labels only.
+    # What has a score whatever is found: that depends on the labels only, but for candidates, which a run has to name.
     scored = score_run(golden, Run({}), [parse_metric(metric)]).queries
-    defined = [i for i, score in scored.items() if metric in score.values]
+    defined = [i for i, score in scored.items() if metric in score.values or (scores and all(i in values for values in scores))]
     ids = [i for i in defined if all(i in values for values in scores)]
     moves = dict(zip(ids, _moves(ids, scores), strict=True))
     observed = len(scores) == 2

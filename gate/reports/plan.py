@@ -87,7 +87,8 @@ def plan_text(plan: Plan, golden: str) -> str:
 def _can(plan: Plan) -> str:
     whole, label = plan.overall, metric_label(plan.metric)
     if whole.needed is None:
-        why = "none has `spans`" if plan.metric.startswith("span-coverage") else "it is defined for none of them"
+        why = "none has `spans`" if plan.metric.startswith("span-coverage") else \
+            "it takes runs that name their `candidates`" if plan.metric.startswith("candidate-recall") else "it is defined for none of them"
         return f"0 queries have a value of {label} ({why}), so this set can show nothing in it."
     if whole.mde is None:
         return f"With {plural(whole.clusters, 'independent query')} nothing can be told; {_many(whole.needed)} like these resolve " \
