@@ -166,7 +166,7 @@ def _must_hit(candidate: ScoredRun, policy: Policy, ids: Sequence[str]) -> Check
     k = policy.primary.k
     where = f"in the top {k}" if k else "at all"
     missed = [i for i in ids if not _is_hit(candidate, i, k)]
-    sentence = f"All {len(ids)} must-hit queries found a relevant document {where}."
+    sentence = f"{f'All {len(ids)} must-hit queries' if len(ids) > 1 else 'The must-hit query'} found a relevant document {where}."
     if missed:
         sentence = f"Must-hit queries without a relevant document {where}: {', '.join(missed[:20])}{' …' if len(missed) > 20 else ''}."
     return Check("must-hit", "fail" if missed else "pass", sentence, {"missed": len(missed), "n": len(ids)})
