@@ -341,6 +341,11 @@ def test_the_detectable_effect_over_clusters_is_the_spread_that_drawing_clusters
     assert minimum_detectable_effect([0.0, 0.0], sizes=[1, 3]) > 0
 
 
+@pytest.mark.parametrize("deltas, sizes", [([-1.0] * 12, None), ([-0.3] * 40, None), ([0.1, 0.2] * 10, [1, 2] * 10)])
+def test_a_set_on_which_all_changed_alike_does_not_resolve_everything(deltas, sizes):
+    assert minimum_detectable_effect(deltas, sizes=sizes) > 0.05
+
+
 def test_as_many_queries_as_are_said_to_be_needed_detect_the_effect():
     spread = variance(deltas("ndcg", 200, 60, 6))
     needed = queries_to_detect(spread, 0.02)
@@ -385,6 +390,12 @@ def test_the_interval_of_a_level_holds_the_mean_and_mirrors_with_the_values(valu
     mean = sum(values) / len(values)
     assert found.lo <= mean + 1e-9 and mean - 1e-9 <= found.hi and found.lo >= 0.0 and found.hi <= 1.0
     assert found.lo == pytest.approx(1.0 - mirrored.hi, abs=2e-3) and found.hi == pytest.approx(1.0 - mirrored.lo, abs=2e-3)
+
+
+@pytest.mark.parametrize("value, lo, hi", [(1.0, 0.025 ** (1 / 12), 1.0), (0.0, 0.0, 1 - 0.025 ** (1 / 12)), (0.2, 0.147, 0.412)])
+def test_one_value_throughout_has_the_interval_of_a_rate_that_nothing_contradicts(value, lo, hi):
+    assert clopper_pearson(12, 12)[0] == pytest.approx(0.025 ** (1 / 12))
+    assert level_interval([value] * 12)[:2] == (pytest.approx(lo, abs=5e-4), pytest.approx(hi, abs=5e-4))
 
 
 def test_one_query_has_no_interval():

@@ -9,6 +9,7 @@ from gate.statistics.bootstrap import FEW_CHANGES, changed
 from gate.statistics.normal import quantile
 
 POWER = 0.8
+_NOISE = 1e-12  # of sums of floats
 
 
 def minimum_detectable_effect(deltas: Sequence[float], confidence: float = 0.95, sizes: Sequence[int] | None = None) -> float | None:
@@ -25,16 +26,17 @@ def variance(deltas: Sequence[float], sizes: Sequence[int] | None = None) -> flo
     """Variance of a query's delta; over clusters, what a query adds to the variance of the mean: Σ(y − θs)² / Σs of their sums y and
     sizes s, θ = Σy / Σs (the ratio's linearisation, Cochran 1977, 6.4).
 
-    With few changed queries one unseen change of a whole point is added, since a set on which nothing moved does not resolve everything;
-    with few changed clusters, one of a cluster of mean size.
+    With few changed queries, or where all changed alike, one unseen change of a whole point is added, since a set on which nothing moved
+    does not resolve everything; with few changed clusters, one of a cluster of mean size.
     """
     n = len(deltas) if sizes is None else sum(sizes)
     moved = changed(deltas)
     mean = math.fsum(moved) / n
-    unseen = len(moved) < FEW_CHANGES
     if sizes is not None:
         squares = math.fsum((y - mean * s) ** 2 for y, s in zip(deltas, sizes, strict=True))
+        unseen = len(moved) < FEW_CHANGES or squares < _NOISE * n
         return (squares + (unseen * n / len(sizes)) ** 2) / n
+    unseen = len(moved) < FEW_CHANGES or math.fsum(d * d for d in moved) / n - mean * mean < _NOISE
     return max((math.fsum(d * d for d in moved) + unseen) / n - mean * mean, 0.0)
 
 
