@@ -22,7 +22,7 @@ def read_tiers(top: Section, rules: Section, base: Policy, depth: int, kind: str
         given = own.mapping("policy")
         policy = read_policy(own.section("policy", given, rules)) if given else base
         for metric in policy.all_metrics:
-            if metric not in base.all_metrics and (metric.k or 0) > depth:
+            if metric not in base.all_metrics and metric.depth > depth:
                 own.problem("policy", f"depth {depth} is too shallow for {metric} of the tier {name}")
         found[name] = Tier(name, policy, _splits(own, splits or USUAL_SPLITS[name]), _repeat(own, repeat, kind))
         own.done()

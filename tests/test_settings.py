@@ -172,6 +172,11 @@ def test_tiers_that_are_no_mapping_and_an_unknown_tier_are_refused():
         parsed(SMALL, "weekly")
 
 
+def test_candidates_of_a_tier_may_be_deeper_than_the_results_that_are_fetched():
+    found = parsed(SMALL + "tiers: {nightly: {policy: {metrics: [candidate-recall@100]}}}\n", "nightly")
+    assert found.policy.metrics[0].k == 100 > found.depth
+
+
 def test_a_run_file_cannot_be_repeated_and_the_line_of_the_tier_says_so():
     (problem,) = problems(SMALL + "tiers:\n  nightly:\n    repeat: 3\n")
     assert problem.startswith("retrieval-gate.yml:7:") and "golden plan" in problem
