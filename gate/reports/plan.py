@@ -91,8 +91,8 @@ def _can(plan: Plan) -> str:
             "it takes runs that name their `candidates`" if plan.metric.startswith("candidate-recall") else "it is defined for none of them"
         return f"0 queries have a value of {label} ({why}), so this set can show nothing in it."
     if whole.mde is None:
-        return f"With {plural(whole.clusters, 'independent query')} nothing can be told; {_many(whole.needed)} like these resolve " \
-               f"{plan.tolerance:g} in {label} ({fmt_percent(POWER)} power)."
+        return f"With {plural(whole.clusters, 'independent query')} nothing can be told; it takes {_many(whole.needed)} like these to " \
+               f"resolve {plan.tolerance:g} in {label} ({fmt_percent(POWER)} power)."
     shows = f"It shows a change of {fmt_size(whole.mde, plan.tolerance)} or more in {label} ({fmt_percent(POWER)} power)"
     if whole.mde <= plan.tolerance:
         return f"{shows}: enough for a tolerance of {plan.tolerance:g}, which takes {_many(whole.needed)}."
@@ -111,10 +111,11 @@ def _noise(plan: Plan) -> list[str]:
     means = ", ".join(fmt_value(mean) for mean in noise.means[:_MEANS]) + (", …" if noise.repeats > _MEANS else "")
     verdict = "is not below it" if plan.tolerance >= noise.floor - FLOAT_NOISE else "is below it, so the gate would be invalid"
     shows = f"this set shows a change of {fmt_size(row.mde)} or more" if row.mde is not None else "this set shows nothing"
+    takes = f"it takes {_many(row.needed)} like these to resolve {tolerance:g}" if row.needed else "since no query has a value"
     return [f"Noise: {noise.repeats} repeats of one run lie up to {fmt_size(noise.spread)} apart in {label} ({means}); "
             f"{plural(len(unstable), 'query')} ranked differently.",
             f"The noise floor is {fmt_size(noise.floor, plan.tolerance, tolerance)}: the tolerance {plan.tolerance:g} {verdict}.",
-            f"Suggested: {tolerance:g} or more; {shows}, {_many(row.needed or 0)} like these resolve {tolerance:g}.", ""]
+            f"Suggested: {tolerance:g} or more; {shows}, {takes}.", ""]
 
 
 def _many(count: int) -> str:
