@@ -178,3 +178,14 @@ def test_unjudged_documents_that_main_had_already_are_told_of_the_change_that_dr
     report = pipeline.assess(golden, run, pipeline.Reference(base), Policy(), latest=pipeline.Reference(main))
     assert report.comparison.condensed is None and report.verdict == "inconclusive"
     assert plain(headline(report)).startswith("Against main as it is now, nDCG@10 fell by") and "x1: 60 queries" in render_text(report)
+    assert "Against main as it is now: 2 documents that nobody has judged" in render_text(report)
+
+
+def test_the_documents_to_label_are_those_that_came_up_in_the_comparison_that_they_leave_open():
+    golden = golden_set(POOLED)
+    base = run_of(dict.fromkeys(POOLED, ["x1", "b", "a"]))
+    main = run_of(dict.fromkeys(POOLED, ["a", "b", "c"]))
+    run = run_of(dict.fromkeys(POOLED, ["x1", "x2", "a"]))
+    report = pipeline.assess(golden, run, pipeline.Reference(base), Policy(), latest=pipeline.Reference(main))
+    assert [name for name, check in ((c.name, c) for c in report.checks) if "condensed_delta" in check.numbers] == ["drop"]
+    assert {row["doc"] for row in report_json(report)["condensed"]["entered"]} == {"x1", "x2"}

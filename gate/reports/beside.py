@@ -108,8 +108,12 @@ def stale_rows(report: Report, limit: int | None = None) -> Iterator[StaleRow]:
 
 
 def with_unjudged(report: Report) -> Comparison | None:
-    """The comparison in which more unjudged documents came up: with the baseline, else with the latest run on main."""
-    both = (report.comparison, report.latest.comparison if report.latest else None)
+    """The comparison in which more unjudged documents came up: with the baseline, else with the latest run on main; the other way round
+    where they are what keeps the drop below main from being one."""
+    both = [report.comparison, report.latest.comparison if report.latest else None]
+    told = [check.name for check in report.checks if "condensed_delta" in check.numbers]
+    if report.latest and told == ["drop"]:
+        both.reverse()
     return next((c for c in both if c is not None and c.condensed is not None), None)
 
 
@@ -118,7 +122,8 @@ def condensed_sentence(report: Report) -> str:
     c = with_unjudged(report)
     if c is None or c.condensed is None or report.findings is None:
         return ""
-    return (f"{newcomers(c, report.findings.k)} Over judged documents alone {metric_label(c.primary)} went "
+    against = "Against main as it is now: " if c is not report.comparison else ""
+    return (f"{against}{newcomers(c, report.findings.k)} Over judged documents alone {metric_label(c.primary)} went "
             f"{fmt_value(c.condensed.baseline)} → {fmt_value(c.condensed.candidate)}: "
             f"{over_judged(c.condensed, report.policy.tolerance)}.")
 
