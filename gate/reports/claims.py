@@ -109,8 +109,8 @@ class _Reader:
     # -- single values -------------------------------------------------------------------------------------------------
 
     def number(self, place: str, value: Any, low: float, high: float) -> float:
-        if jsonio.finite(value) and low <= value <= high:
-            return float(value)
+        if jsonio.finite(value) and low - _NOISE <= value <= high + _NOISE:
+            return min(max(float(value), low), high)
         self.wrong(place, f"a number from {low:g} to {high:g}")
         return low
 

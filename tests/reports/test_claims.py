@@ -96,6 +96,12 @@ def test_a_metric_or_tag_without_a_value_and_a_set_of_two_queries_are_read_as_we
     assert read(value_of(report)).metrics["ndcg@10"].mde == report.comparison.main.mde > 1
 
 
+def test_an_interval_that_ends_at_a_whole_point_but_for_float_noise_is_no_fault():
+    value = value_of(build.failing())
+    value["metrics"]["ndcg@10"]["ci"] = [-1.0000000000001685, 1.0000000000001685]
+    assert read(value).metrics["ndcg@10"].ci[:2] == (-1.0, 1.0)
+
+
 @pytest.mark.parametrize("name", ["fail", "accepted", "pass", "inconclusive", "invalid", "no-baseline"])
 def test_the_comment_on_claims_of_every_kind(name, golden_file):
     report = build.EVERY[name]()
