@@ -6,7 +6,9 @@ from gate import pipeline
 from gate.baseline.approval import Eligibility
 from gate.errors import CannotDecide, InvalidInput
 from gate.policy import Check, Policy, Protected, accept, decide
+from gate.reports.headline import headline
 from gate.reports.report import InputChange
+from gate.reports.words import plain
 from gate.scoring.metrics import parse_metric
 from tests.conftest import golden_set, run_of
 
@@ -196,6 +198,13 @@ def test_a_small_protected_tag_that_loses_everything_fails_also_by_the_credible_
     assert assessed(lost=9, n=5000, tags=tags, policy=Policy(protected=(Protected("vital", 0.02, "credible"),))).verdict == "fail"
     tags = {f"q{i}": ("vital",) for i in range(5)}
     assert assessed(lost=4, n=5000, tags=tags, policy=Policy(protected=(Protected("vital", 0.02, "credible"),))).verdict == "inconclusive"
+
+
+def test_a_protected_tag_that_is_not_settled_is_what_the_headline_tells_and_not_a_drop_that_is_ruled_out():
+    tags = {f"q{i}": ("vital",) for i in range(10)}
+    report = assessed(lost=4, n=5000, tags=tags, policy=Policy(protected=(Protected("vital", 0.02, "credible"),)))
+    assert check(report, "drop").outcome == "pass" and report.verdict == "inconclusive"
+    assert "; not settled: Protected tag vital (n=10)" in plain(headline(report)) and "ruled out" not in plain(headline(report))
 
 
 def test_nothing_paired_is_never_identical():

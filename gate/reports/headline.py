@@ -138,6 +138,9 @@ def _held(report: Report, comparison: Comparison) -> Sentence:
     if comparison.identical:
         return (f"All rankings are the same as the baseline's, {plural(main.n, 'query')} compared.",)
     if report.verdict == "inconclusive":
+        unsettled = [check for check in report.checks if check.outcome == "inconclusive"]
+        if unsettled and not any(check.name in ("drop", "anchor") for check in unsettled):
+            return (*movement(report, comparison), "; not settled: ", *_reason(report, unsettled[0]), ".")
         if main.ci is None:
             return (f"Only {plural(main.n, 'query')} can be compared, which decides nothing.",)
         if main.delta >= 0:
