@@ -13,6 +13,9 @@ from gate.baseline.record import Provenance, Record, pack
 from gate.cli import main
 from gate.errors import InvalidInput
 from gate.policy import OUTCOMES, Policy
+from gate.reports.advice import advice
+from gate.reports.headline import headline
+from gate.reports.words import plain
 from gate.runs import Ranking, Run
 from gate.scoring.metrics import parse_metric
 from tests.conftest import golden_set, run_of
@@ -70,6 +73,23 @@ def test_one_that_knows_more_queries_than_the_baseline_does_even_though_the_shar
     report = pipeline.assess(gold, new, pipeline.Reference(old, labels), Policy(), latest=pipeline.Reference(now, gold.labels))
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == 20
     assert report.latest.n == 80
+
+
+def test_a_fall_since_the_baseline_that_is_not_settled_is_not_denied_beside_one_from_main():
+    report = assessed(N, range(3, 33), [], range(33))
+    assert outcomes(report) == {"anchor": "inconclusive", "drop": "fail"}
+    assert "against main as it is now, and by 0.010 since the approved baseline: 30 queries" in plain(headline(report))
+    again = assessed(N, range(33), [], range(33))
+    assert "though not against the approved baseline" in plain(headline(again))
+
+
+def test_where_no_query_can_be_compared_the_headline_says_so_and_blames_nobody():
+    gold, run = world(12, set())
+    policy = Policy(primary=parse_metric("candidate-recall@10"))
+    named = Run({i: Ranking(["a", "b"], candidates=["a"]) for i in run.rankings})
+    report = pipeline.assess(gold, named, pipeline.Reference(run), policy, latest=pipeline.Reference(named))
+    assert outcomes(report)["anchor"] == "fail" and plain(headline(report)).startswith("No query of this golden set can be compared")
+    assert "earlier changes" not in plain(advice(report))
 
 
 def test_queries_that_are_lost_again_are_those_that_the_baseline_did_not_find():

@@ -75,7 +75,7 @@ def _not_its_doing(report: Report) -> bool:
     outcomes = {check.name: check.outcome for check in report.checks}
     others = [check for check in report.checks if check.outcome == "fail" and check.name != "anchor"]
     return report.latest is not None and outcomes.get("anchor") == "fail" and outcomes.get("drop") != "fail" and not others \
-        and report.latest.by_change >= report.latest.on_main
+        and report.latest.by_change >= report.latest.on_main < 0
 
 
 def _fail(report: Report) -> Sentence:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _HALF = 0.5
 _CONCENTRATED = 1.2
 _REASON_CHARS = 200
+_NOISE = 1e-12
 
 
 def headline(report: Report) -> Sentence:
@@ -63,6 +64,8 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     comparison = report.comparison
     if comparison is None:
         return _reason(report, failed[0])
+    if comparison.main.n == 0:  # the means of no query did not move, which would be no reason
+        return _reason(report, next((check for check in failed if check.name in ("drop", "anchor")), failed[0]))
     if report.latest and "drop" in names and "anchor" not in names:
         return _fell_from_main(report, report.latest)
     if "drop" in names or "anchor" in names:
@@ -79,7 +82,10 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:
     """A change that takes away what main had gained beyond the baseline; the baseline alone would not have seen it."""
     lost: Sentence = (lost_again(len(latest.again)),) if latest.again else flips(latest.comparison)
-    return (*movement(report, latest.comparison), " against main as it is now, though not against the approved baseline: ", *lost)
+    since = report.comparison.main.delta if report.comparison else 0.0
+    whole = "though not against the approved baseline" if since > -_NOISE else \
+        f"and by {fmt_size(since, report.policy.tolerance)} since the approved baseline"
+    return (*movement(report, latest.comparison), f" against main as it is now, {whole}: ", *lost)
 
 
 def _share(report: Report, comparison: Comparison) -> Sentence:
