@@ -246,6 +246,9 @@ def _protected(comparison: Comparison, policy: Policy) -> list[Check]:
         if stratum is None:
             checks.append(Check(f"protected {rule.tag}", "fail",
                                 f"No paired query has the protected tag {rule.tag}, so nothing guards it.", {"n": 0}))
+        elif stratum.n == 0:
+            checks.append(Check(f"protected {rule.tag}", "fail", f"No paired query with the protected tag {rule.tag} has a "
+                                                                 f"{metric_label(name)}, so nothing guards it.", {"n": 0}))
         else:
             checks.append(_protected_tag(rule, stratum, name, adjusted.get(rule.tag), policy))
     return checks

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from gate import pipeline
 from gate.findings import findings
 from gate.golden.model import GoldenSet, Query, Span, Version
-from gate.policy import Policy
+from gate.policy import Policy, Protected
+from gate.reports.headline import headline
 from gate.reports.json_report import report_json
+from gate.reports.words import plain
 from gate.runs import Chunk, Ranking, Run
 from gate.scoring.beside import extras, with_shown
 from gate.scoring.metrics import Metric, parse_metric
@@ -271,6 +273,18 @@ def test_a_rule_on_a_metric_that_a_side_has_no_value_of_fails_and_says_why(rule,
     report = pipeline.assess(golden, run_of({"q": ["a"], "p": ["a"]}), pipeline.Reference(run_of({"q": ["a"], "p": ["a"]})), Policy(**rule))
     check = next(c for c in report.checks if c.name == name)
     assert check.outcome == "fail" and "o query" in check.sentence and report.exit_code == 1
+
+
+def test_a_protected_tag_without_a_value_of_the_primary_metric_fails_and_says_why():
+    versions = {f"q{i}": (Version(("a",), ("b",)),) for i in range(20)}
+    golden = golden_set({f"q{i}": ["a"] for i in range(30)}, versions=versions, tags={"q25": ("x",), "q5": ("y",)})
+    policy = Policy(primary=parse_metric("latest@5"), protected=(Protected("x", 0.02), Protected("y", 0.02)))
+    run = run_of({f"q{i}": ["a"] for i in range(30)})
+    report = pipeline.assess(golden, run, pipeline.Reference(run), policy)
+    checks = {c.name: c for c in report.checks}
+    assert plain(headline(report)).startswith("No paired query with the protected tag x has")
+    assert checks["protected x"].outcome == "fail" and "has a latest@5, so nothing guards it" in checks["protected x"].sentence
+    assert checks["protected y"].outcome == "pass"
 
 
 def test_identical_rankings_without_a_value_of_the_primary_metric_are_no_pass():

@@ -71,8 +71,8 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     if "drop" in names or "anchor" in names:
         return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison), *_share(report, comparison))
     for rule in report.policy.protected:
-        if f"protected {rule.tag}" in names and rule.tag in comparison.tags:
-            stratum = comparison.tags[rule.tag][str(comparison.primary)]
+        stratum = comparison.tags.get(rule.tag, {}).get(str(comparison.primary))
+        if f"protected {rule.tag}" in names and stratum and stratum.n:
             return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
                     f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
                     f"more than the {rule.tolerance:g} allowed; ", *flips(comparison))
