@@ -78,7 +78,7 @@ def limit_checks(latency: Latency, cost: Cost, limits: Mapping[str, float], comp
         if known is None:
             outcome, sentence = "fail", f"No query of this run says what {what} is, so its limit guards nothing."
         elif value is None:
-            outcome, sentence = "inconclusive", f"The baseline does not say what {what} was, so there is nothing to hold it against."
+            outcome, sentence = "inconclusive", f"Of the baseline {what} is 0 or not known, so there is nothing to hold it against."
         else:
             outcome = "fail" if value > limit + 1e-12 else "pass"
             sentence = f"{what[0].upper()}{what[1:]} is {_shown(key, value)}; {_shown(key, limit)} is allowed."
