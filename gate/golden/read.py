@@ -207,6 +207,9 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     from gate.yamlio import load_yaml
 
+    folders = {path.parent.resolve(), path.resolve().parent}
+    if not any(beside[0].resolve().is_relative_to(folder) for folder in folders):
+        raise InvalidInput(f"{beside[0]}: is a link that leads out of the golden set's folder", "put the file itself in its place")
     document = load_yaml(beside[0])
     problems = [document.at(key, "unknown key") for key in document.value if key not in _HEADER_KEYS]
     for key in ("version", "owner", "corpus_digest", *_SIDE_FILES):
