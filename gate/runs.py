@@ -160,7 +160,8 @@ class _Collector:
             if query_id in self.rankings:
                 raise BadRanking(f"query id {query_id!r} was already answered")
             if not record.keys() <= _KEYS:
-                self.warnings.append(f"{self.name}:{number}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))}")
+                unknown = ", ".join(sorted(map(str, record.keys() - _KEYS)))
+                self.warnings.append(f"{self.name}:{number}: unknown keys ignored: {unknown[:200]}")
             self.rankings[query_id] = parse_ranking(record)
         except (BadRanking, jsonio.NotJson) as fault:
             self.problems.append(f"{self.name}:{number}: {fault}")

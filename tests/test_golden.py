@@ -89,6 +89,14 @@ def test_a_misspelt_header_key_is_an_error_with_its_line(write):
     assert "golden.yml:2" in problems(write("golden.jsonl", GOOD))[0]
 
 
+def test_names_and_tags_have_bounds(write):
+    long = "x" * 10_001
+    found = problems(write("g.jsonl", GOOD | {"id": long}, GOOD | {"relevant": [long]}, GOOD | {"tags": [long]}, GOOD | {"id": "q2"}))
+    assert [p.split(":")[1] for p in found] == ["1", "2", "3"] and all("10000" in p and len(p) < 300 for p in found)
+    many = [GOOD | {"id": f"q{n}", "tags": [f"{n}-{m}" for m in range(1001)]} for n in range(10)]
+    assert "10010 different tags, at most 10000 are accepted" in problems(write("g.jsonl", *many))[0]
+
+
 def test_a_header_that_is_a_link_to_elsewhere_is_refused_and_nothing_of_it_is_told(write, tmp_path):
     secret = write("outside/environ", "TOKEN: ghs_secret")
     (write("set/golden.jsonl", GOOD).parent / "golden.yml").symlink_to(secret)

@@ -11,6 +11,8 @@ from gate import jsonio
 from gate.errors import InvalidInput
 from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
+# Names are repeated in every report, and each tag is a table of its own: far above any real set, far below what fills a runner.
+LONGEST_NAME, MOST_TAGS = 10_000, 10_000
 _HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
 _HEADER_KEYS = {"version", "owner", "corpus_digest", "equivalences", "versions", "float_grades", "notes"}
@@ -37,6 +39,8 @@ class Ids:
             return str(value)
         if not value.strip():
             raise BadLine(f"{self.kind} id is empty")
+        if len(value) > LONGEST_NAME:
+            raise BadLine(f"{self.kind} id {value[:40]!r}… has {len(value)} characters, at most {LONGEST_NAME} are accepted")
         if "\n" in value or "\r" in value:
             raise BadLine(f"{self.kind} id {value[:40]!r} contains a line break")
         self.strings.add(value)
@@ -86,6 +90,8 @@ def _strings(record: dict[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
         raise BadLine(f"`{key}` must be a list of non-empty strings")
+    if value and max(map(len, value)) > LONGEST_NAME:
+        raise BadLine(f"`{key}` holds a text of more than {LONGEST_NAME} characters")
     return tuple(dict.fromkeys(value))
 
 
@@ -144,7 +150,7 @@ class _Reader:
             raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
         unknown = sorted(map(str, record.keys() - _KEYS))
         if unknown:
-            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
+            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)[:200]}")
         text = record["query"]
         if not isinstance(text, str) or not text.strip():
             raise BadLine("`query` must be a string with some text")
@@ -266,6 +272,9 @@ def _golden_set(reader: _Reader, header: dict[str, Any], problems: list[str], bl
     path = reader.path
     problems = [*problems, *reader.problems]
     problems += [f"{path}: {fault}" for ids in (reader.query_ids, reader.doc_ids) for fault in ids.faults()]
+    tags = {tag for query in reader.queries.values() for tag in query.tags}
+    if len(tags) > MOST_TAGS:
+        problems.append(f"{path}: {len(tags)} different tags, at most {MOST_TAGS} are accepted")
     if not problems and not reader.queries:
         problems.append(f"{path}: no query in it")
     if problems:
