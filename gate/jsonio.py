@@ -18,6 +18,8 @@ from gate.errors import InvalidInput
 # Far above any real golden set or run, far below what would take a runner down.
 MAX_TEXT_BYTES = 2 * 1024**3
 MAX_LINE_CHARS = 64 * 1024**2
+# Two megabytes of gzip can hold two thousand million empty lines.
+MAX_LINES = 50_000_000
 
 
 class NotJson(ValueError):
@@ -88,9 +90,9 @@ def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, s
             seen = 0
             for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_CHARS + 1), b""), 1):
                 seen += len(line)
-                if seen > limit or len(line) > MAX_LINE_CHARS:
+                if seen > limit or len(line) > MAX_LINE_CHARS or number > MAX_LINES:
                     raise InvalidInput(f"{path}:{number}: larger than the gate reads ({limit} bytes in all, "
-                                       f"{MAX_LINE_CHARS} a line)")
+                                       f"{MAX_LINE_CHARS} a line, {MAX_LINES} lines)")
                 if number == 1 and line.startswith(b"\xef\xbb\xbf"):
                     line = line[3:]
                 try:
