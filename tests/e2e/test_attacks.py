@@ -70,7 +70,7 @@ from pathlib import Path
 
 def attempt(action):
     try:
-        return str(action())[:300]
+        return str(action())[:40]
     except BaseException as error:
         return type(error).__name__
 
