@@ -35,13 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(options: argparse.Namespace) -> int:
     """Run the command. Exit code 1 means a regression and nothing else, so whatever breaks must end with another."""
-    from gate import commands
+    from gate import commands, console
     from gate.errors import GateError
 
     try:
         return int(getattr(commands, options.command)(options))
     except GateError as error:
-        print(f"retrieval-gate: {error.verdict}\n{error.text()}", file=sys.stderr)
+        console.tell(f"retrieval-gate: {error.verdict}\n{error.text()}")
         return error.exit_code
     except BrokenPipeError:
         # Whoever read our output has gone (`… | head`); Python would complain once more while closing stdout.
@@ -51,14 +51,13 @@ def _guarded(options: argparse.Namespace) -> int:
         print("retrieval-gate: interrupted", file=sys.stderr)
         return 130
     except OSError as error:
-        print(f"retrieval-gate: invalid\n{error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        console.tell(f"retrieval-gate: invalid\n{error.filename or 'a file'}: {error.strerror or error}")
         return 2
     except Exception as error:
         import traceback
 
-        traceback.print_exc()
-        print(f"retrieval-gate: cannot-decide\nthe gate itself broke ({type(error).__name__}); this is no judgement. "
-              "Please report it with the lines above.", file=sys.stderr)
+        console.tell(f"{traceback.format_exc()}retrieval-gate: cannot-decide\nthe gate itself broke ({type(error).__name__}); this is no "
+                     "judgement. Please report it with the lines above.")
         return 3
 
 

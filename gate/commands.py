@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from gate import jsonio
+from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import DEFAULT_METRICS, Policy
 from gate.reports.report import Report
@@ -110,8 +110,11 @@ def evaluate(options: Namespace) -> int:
     check_cut([(scored, run.name or "run", reference.plain)], metrics)
     nothing = found_nothing(golden, run, scored) if scored.queries else ""
     for warning in (*golden.warnings, *run.warnings, *([nothing] if nothing else [])):
-        print(f"warning: {warning}", file=sys.stderr)
-    print(jsonio.dumps(scores_json(golden, scored)) if options.format == "json" else scores_text(golden, scored).rstrip("\n"))
+        console.tell(f"warning: {warning}")
+    if options.format == "json":
+        console.show_json(scores_json(golden, scored))
+    else:
+        console.show(scores_text(golden, scored))
     return 0
 
 
@@ -137,7 +140,7 @@ def golden_plan(options: Namespace) -> int:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
     for warning in golden.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        console.tell(f"warning: {warning}")
 
     def scored(path: Path, side: str) -> tuple[Run, ScoredRun]:
         reference = pipeline.load_reference(path)
@@ -164,7 +167,10 @@ def golden_plan(options: Namespace) -> int:
 
         documents = documents_of(golden, list(Snapshot(options.snapshot, verify(options.snapshot)).units()))
     plan, path = make_plan(golden, str(metric), options.tolerance, scores, documents=documents, noise=noise), str(options.golden)
-    print(jsonio.dumps(plan_json(plan, path)) if options.format == "json" else plan_text(plan, path).rstrip("\n"))
+    if options.format == "json":
+        console.show_json(plan_json(plan, path))
+    else:
+        console.show(plan_text(plan, path))
     return 0
 
 
@@ -182,7 +188,7 @@ def snapshot_build(options: Namespace) -> int:
         raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
     corpus = read_corpus(options.corpus, ids=options.ids)
     for warning in corpus.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        console.tell(f"warning: {warning}")
     if options.kind == "bm25":
         manifest = build_bm25(corpus, options.out, replace=options.replace)
     else:
@@ -206,7 +212,7 @@ def snapshot_show(options: Namespace) -> int:
     """``snapshot show``."""
     from gate.snapshot.show import show
 
-    print(show(options.directory), end="")
+    console.show(show(options.directory))
     return 0
 
 
@@ -215,7 +221,7 @@ def baseline_show(options: Namespace) -> int:
     from gate.baseline.record import read_record
     from gate.reports.records import record_text
 
-    print(record_text(read_record(options.record)), end="")
+    console.show(record_text(read_record(options.record)))
     return 0
 
 
@@ -249,11 +255,11 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
     if options.format == "json":
         from gate.reports.json_report import report_json
 
-        print(jsonio.dumps(report_json(report)))
+        console.show_json(report_json(report))
     elif options.format == "markdown":
         from gate.reports.comment import render_comment
 
-        print(render_comment(report), end="")
+        console.show_markdown(render_comment(report))
     else:
         from gate.reports.text import render_text
 

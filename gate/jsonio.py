@@ -19,6 +19,8 @@ from gate.errors import InvalidInput
 MAX_TEXT_BYTES = 2 * 1024**3
 MAX_LINE_CHARS = 64 * 1024**2
 GZIP = b"\x1f\x8b"
+# Two megabytes of gzip can hold two thousand million empty lines.
+MAX_LINES = 50_000_000
 
 
 class NotJson(ValueError):
@@ -130,9 +132,9 @@ def read_bytes(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, i
             seen = 0
             for number, line in enumerate(iter(partial(stream.readline, MAX_LINE_CHARS + 1), b""), 1):
                 start, seen = seen, seen + len(line)
-                if seen > limit or len(line) > MAX_LINE_CHARS:
+                if seen > limit or len(line) > MAX_LINE_CHARS or number > MAX_LINES:
                     raise InvalidInput(f"{path}:{number}: larger than the gate reads ({limit} bytes in all, "
-                                       f"{MAX_LINE_CHARS} a line)")
+                                       f"{MAX_LINE_CHARS} a line, {MAX_LINES} lines)")
                 if number == 1 and line.startswith(b"\xef\xbb\xbf"):
                     start, line = 3, line[3:]
                 if line and not line.isspace():

@@ -90,7 +90,7 @@ class _File:
         if fault or ranking is None:
             return
         if unknown:
-            self.warnings.append(f"{self.name}:{place[0]}: unknown keys ignored: {', '.join(unknown)}")
+            self.warnings.append(f"{self.name}:{place[0]}: unknown keys ignored: {', '.join(unknown)[:200]}")
         if numeric:
             self.numbers += 1
         if self.sheet is not None:

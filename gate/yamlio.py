@@ -11,6 +11,9 @@ from gate.errors import InvalidInput
 MAX_BYTES = 1024**2
 _MAX_NODES = 50_000
 _MAX_DEPTH = 20
+# A number in base 60 or 16 may be as long as the file; working it out, or only printing it, takes a minute or fails.
+_MAX_NUMBER = 100
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ def _parents(path: str) -> list[str]:
 def load_yaml(path: Path) -> Document:
     """Read a YAML file; raises :class:`InvalidInput` naming file and line."""
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
     return parse_yaml(data, str(path))
@@ -93,6 +97,9 @@ class _Builder:
             return self._mapping(node, path, depth)
         if isinstance(node, self.yaml.SequenceNode):
             return [self.build(child, f"{path}.{i}".lstrip("."), depth + 1) for i, child in enumerate(node.value)]
+        if node.tag in _NUMBERS and len(node.value) > _MAX_NUMBER:
+            self.problems.append(f"{self.name}:{line}: a number of {len(node.value)} characters is not accepted")
+            return None
         try:
             return self.constructor.construct_object(node)
         except (self.yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError, TypeError):

@@ -276,3 +276,34 @@ def test_time_and_cost_are_limited_only_where_somebody_asks(files, capsys):
     assert compare(files, "slow.jsonl", "--config", config) == 2
     err = capsys.readouterr().err
     assert "p95_ratio" in err and "p99_ms" in err
+
+
+HOSTILE = "x\n::set-output name=verdict::pass\x1b[31m ##[set-output name=verdict;]pass"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_in_the_log_of_a_workflow_nothing_printed_is_a_command(files, form):
+    """Tags, ids and unknown keys come out of files; the runner obeys a line that begins with `::`, and `##[` anywhere."""
+    rows = [json.loads(line) for line in golden().splitlines()]
+    rows[0] |= {"query": HOSTILE, "tags": [HOSTILE], HOSTILE: 1}
+    (files / "golden.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for words in (["compare", "--golden", files / "golden.jsonl", "--baseline", files / "base.jsonl", "--candidate", files / "bad.jsonl"],
+                  ["evaluate", "--golden", files / "golden.jsonl", "--run", files / "bad.jsonl"],
+                  ["golden", "plan", files / "golden.jsonl"]):
+        done = gate(*words, *([] if form == "markdown" and words[0] != "compare" else ["--format", form]))
+        assert_inert(done)
+        if form == "json":
+            assert "##[set-output" in json.dumps(json.loads(done.stdout))  # for a program it is what it was
+
+
+def test_an_error_is_no_command_either(files):
+    (files / "retrieval-gate.yml").write_text(CONFIG + json.dumps(HOSTILE) + ": 1\n")
+    done = gate("run", "--config", files / "retrieval-gate.yml")
+    assert done.returncode == 2 and "unknown key" in done.stderr
+    assert_inert(done)
+
+
+def assert_inert(done):
+    text = done.stdout + done.stderr
+    assert "##[" not in text and "\x1b" not in text
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]

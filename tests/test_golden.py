@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gate.errors import GateError, InvalidInput
+from gate.golden.fit import misnamed
 from gate.golden.model import Query
 from gate.golden.read import Ids, golden_of, read_golden
 from gate.jsonio import digest, dumps
+from gate.policy import Policy
+from tests.conftest import golden_set
 
 GOOD = {"id": "q1", "query": "how?", "relevant": ["a"], "tags": ["x"]}
 
@@ -88,6 +91,31 @@ def test_a_misspelt_header_key_is_an_error_with_its_line(write):
     assert "golden.yml:2" in problems(write("golden.jsonl", GOOD))[0]
 
 
+def test_names_and_tags_have_bounds(write):
+    long = "x" * 10_001
+    found = problems(write("g.jsonl", GOOD | {"id": long}, GOOD | {"relevant": [long]}, GOOD | {"tags": [long]}, GOOD | {"id": "q2"}))
+    assert [p.split(":")[1] for p in found] == ["1", "2", "3"] and all("10000" in p and len(p) < 300 for p in found)
+    many = [GOOD | {"id": f"q{n}", "tags": [f"{n}-{m}" for m in range(1001)]} for n in range(10)]
+    assert "10010 different tags, at most 10000 are accepted" in problems(write("g.jsonl", *many))[0]
+
+
+def test_a_header_that_is_a_link_to_elsewhere_is_refused_and_nothing_of_it_is_told(write, tmp_path):
+    secret = write("outside/environ", "TOKEN: ghs_secret")
+    (write("set/golden.jsonl", GOOD).parent / "golden.yml").symlink_to(secret)
+    with pytest.raises(InvalidInput, match="leads out of the golden set's folder") as caught:
+        read_golden(tmp_path / "set" / "golden.jsonl")
+    assert "ghs_secret" not in str(caught.value) and "TOKEN" not in str(caught.value)
+
+
+def test_a_header_beside_a_golden_set_that_is_a_link_itself_is_read(write, tmp_path):
+    write("shared/golden.yml", "owner: search")
+    write("shared/golden.jsonl", GOOD)
+    (tmp_path / "set").mkdir()
+    for name in ("golden.jsonl", "golden.yml"):
+        (tmp_path / "set" / name).symlink_to(tmp_path / "shared" / name)
+    assert read_golden(tmp_path / "set" / "golden.jsonl").owner == "search"
+
+
 def test_an_empty_file_and_a_missing_file_are_errors(write, tmp_path):
     assert "no query in it" in problems(write("g.jsonl", ""))[0]
     assert "no such file" in problems(tmp_path / "none.jsonl")[0]
@@ -130,7 +158,6 @@ def test_any_values_in_any_field_give_a_query_or_a_typed_error(tmp_path_factory,
 
 
 def test_rules_that_name_what_the_golden_set_does_not_have_are_all_listed_with_the_nearest_name(write):
-    from gate.golden.fit import misnamed
     from gate.policy import Policy, Protected
 
     golden = read_golden(write("g.jsonl", GOOD | {"tags": ["exact-term"]}))
@@ -138,6 +165,16 @@ def test_rules_that_name_what_the_golden_set_does_not_have_are_all_listed_with_t
     found = misnamed(golden, {"policy": policy, "tiers.nightly.policy": replace(policy, must_hit=("q8",))}, "gate.yml")
     assert found.pop() == f"gate.yml: `tiers.nightly.policy.must_hit` names the query 'q8', which {golden.path} does not have"
     assert len(found) == 3 and "did you mean 'exact-term'?" in found[0] and "'nono'" in found[1] and "'q7'" in found[2]
+
+
+def test_thousands_of_wrong_names_do_not_start_thousands_of_searches(monkeypatch):
+    import difflib
+
+    searches = []
+    monkeypatch.setattr(difflib, "get_close_matches", lambda *words: searches.append(words) or [])
+    golden = golden_set({f"q{i}": ["d"] for i in range(100)})
+    assert len(misnamed(golden, {"policy": Policy(must_hit=tuple(f"x{i}" for i in range(5000)))}, "c.yml")) == 5000
+    assert len(searches) == 50
 
 
 def test_documents_that_the_corpus_does_not_hold_are_listed_with_their_line(write):

@@ -77,3 +77,15 @@ def test_a_wrong_type_in_any_field_is_a_typed_error_even_with_a_right_digest(key
         unpack(jsonio.dumps(body | {"digest": jsonio.digest(body)}).encode(), "baseline")
     except InvalidInput as error:
         assert error.problems
+
+
+@pytest.mark.parametrize("change", [{"reason": {}}, {"reason": 7}, {"approver": ["maria"]}, {"pull_request": "7"}, {"pull_request": True},
+                                    {"review_id": 1.5}, {"label_event_id": ""}, {"by": None}])
+def test_a_provenance_of_wrong_types_is_an_error_even_with_a_right_digest(change):
+    from gate import jsonio
+
+    body = json.loads(gzip.decompress(pack(RECORD)))
+    body.pop("digest")
+    body["provenance"] |= change
+    with pytest.raises(InvalidInput, match="`provenance`"):
+        unpack(jsonio.dumps(body | {"digest": jsonio.digest(body)}).encode(), "baseline")

@@ -60,12 +60,22 @@ def test_protected_tags_can_be_a_list_numbers_or_mappings():
 
 @pytest.mark.parametrize("text, words", [
     ("a: &x 1\nb: *x\n", "anchors and aliases"), ("a: !!python/object/apply:os.system [ls]\n", "is not accepted"),
-    ("a: 1\na: 2\n", "given twice"),
-    ("a: [1\n", "not valid YAML"), ("- a\n", "mapping"), ("? [a]\n: b\n", "plain text"), ("a: !secret x\n", "is not accepted")])
+    ("a: 1\na: 2\n", "given twice"), ("a: 0x" + "f" * 5000 + "\n", "a number of 5002 characters"),
+    ("a: 1" + ":1" * 300_000 + "\n", "a number of 600001 characters"),
+    ("a: 1" + ":1" * 1000 + ".5\n", "a number of 2003 characters"), ("a: [1\n", "not valid YAML"),
+    ("- a\n", "mapping"), ("? [a]\n: b\n", "plain text"), ("a: !secret x\n", "is not accepted")])
 def test_yaml_that_is_more_than_data_is_refused_with_its_line(text, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         parse_yaml(text.encode(), "c.yml")
     assert caught.value.problems[0].startswith("c.yml:")
+
+
+def test_of_a_file_that_is_too_large_no_more_is_read_than_tells_so(tmp_path):
+    path = tmp_path / "c.yml"
+    with open(path, "wb") as stream:
+        stream.truncate(2**40)
+    with pytest.raises(InvalidInput, match="larger than"):
+        load_settings(path)
 
 
 def test_a_missing_file_says_how_to_name_one(tmp_path):

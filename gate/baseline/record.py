@@ -129,6 +129,7 @@ _TYPES: dict[str, type] = {"gate": str, "golden_digest": str, "golden_version": 
                            "corpus_digest": str, "policy_digest": str, "policy": dict, "retriever": dict, "versions": dict,
                            "metrics": dict, "depth": int, "seed": int, "repository": str, "repository_id": int, "commit": str,
                            "run_id": str, "created": str, "parent": str}
+_NUMBERED = ("pull_request", "review_id", "label_event_id")
 
 
 def _from_body(value: dict[str, Any], name: str) -> Record:
@@ -139,7 +140,9 @@ def _from_body(value: dict[str, Any], name: str) -> Record:
     problems += [f"{name}: `{key}` holds something that is no text" for key in ("labels", "versions")
                  if any(not isinstance(text, str) for text in _values(value, key))]
     raw = value.get("provenance")
-    if not isinstance(raw, dict) or raw.get("kind") not in PROVENANCE or not raw.keys() <= Provenance.__dataclass_fields__.keys():
+    # A reason that is no text, or a number that is none, would come up as a traceback in a report.
+    if not isinstance(raw, dict) or raw.get("kind") not in PROVENANCE or not raw.keys() <= Provenance.__dataclass_fields__.keys() \
+            or any(type(raw[key]) is not (int if key in _NUMBERED else str) for key in raw):
         problems.append(f"{name}: `provenance` is missing or unknown")
     lines = value.get("rankings")
     rankings: dict[str, Ranking] = {}

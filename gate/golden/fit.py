@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _SHOWN = 10
 # Looking for the nearest of very many names takes longer than reading them.
 _SEARCHED = 20_000
+# Of so many names at most is the nearest looked for: an error shows no more, and each search goes through all known names.
+_HELPED = 50
 
 
 def misnamed(golden: GoldenSet, policies: Mapping[str, Policy], source: str) -> list[str]:
@@ -25,9 +27,9 @@ def misnamed(golden: GoldenSet, policies: Mapping[str, Policy], source: str) -> 
         wanted += [("must_hit_tags", "tag", tag, tags) for tag in policy.must_hit_tags]
         wanted += [("must_hit", "query", i, golden.by_id.keys()) for i in policy.must_hit]
         for key, kind, name, known in wanted:
-            if name not in known:
-                found.setdefault((key, name), f"{source}: `{place}.{key}` names the {kind} {name!r}, which {golden.path} does not have"
-                                              f"{_nearest(name, known)}")
+            if name not in known and (key, name) not in found:
+                near = _nearest(name, known) if len(found) < _HELPED else ""
+                found[key, name] = f"{source}: `{place}.{key}` names the {kind} {name!r}, which {golden.path} does not have{near}"
     return list(found.values())
 
 

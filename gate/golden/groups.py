@@ -67,7 +67,7 @@ def read_groups(path: Path, ids: Ids) -> Groups:
                 continue
             problems += [f"{where}: document {doc!r} is already in {found[doc].name}" for doc in group.docs if doc in found]
             if unknown := sorted(map(str, record.keys() - _KEYS)):
-                warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
+                warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)[:200]}")
             if len(group.docs) == 1:
                 warnings.append(f"{where}: a group of one document says nothing")
             found |= dict.fromkeys([doc for doc in group.docs if doc not in found], group)

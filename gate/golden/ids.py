@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+# Names are repeated in every report: far above any real one, far below what fills a runner.
+LONGEST_NAME = 10_000
 _BREAK = re.compile("[\r\n]")
 
 
@@ -30,6 +32,8 @@ class Ids:
             return str(value)
         if not value.strip():
             raise BadLine(f"{self.kind} id is empty")
+        if len(value) > LONGEST_NAME:
+            raise BadLine(f"{self.kind} id {value[:40]!r}… has {len(value)} characters, at most {LONGEST_NAME} are accepted")
         if "\n" in value or "\r" in value:
             raise BadLine(f"{self.kind} id {value[:40]!r} contains a line break")
         self.strings.add(value)
@@ -40,7 +44,8 @@ class Ids:
     def take_all(self, values: Iterable[Any]) -> list[str]:
         """Each of them. What is nothing but texts that can be ids is looked at as a whole, since golden sets have very many."""
         values = list(values)
-        if set(map(type, values)) <= {str} and all(map(str.strip, values)) and not _BREAK.search(text := "".join(values)):
+        if set(map(type, values)) <= {str} and all(map(str.strip, values)) and not _BREAK.search(text := "".join(values)) and (
+                len(text) <= LONGEST_NAME or max(map(len, values)) <= LONGEST_NAME):
             self.strings.update(values)
             if not _plain(text):
                 self.odd.update(values)

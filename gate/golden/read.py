@@ -10,9 +10,11 @@ from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
-from gate.golden.ids import BadLine, Ids, kind_of
+from gate.golden.ids import LONGEST_NAME, BadLine, Ids, kind_of
 from gate.golden.model import SOURCES, SPLITS, GoldenSet, Query, Span
 
+# Each tag is a table of its own in every report: far above any real set, far below what fills a runner.
+MOST_TAGS = 10_000
 _HIGHEST = 1000  # 2 to this power, the gain of ndcg-exp, still is a float
 _KEYS = {"id", "query", "relevant", "tags", "spans", "answerable", "split", "source", "cluster", "added", "failure_type", "note"}
 _NEEDED = {"id", "query", "relevant"}
@@ -35,6 +37,8 @@ def _strings(record: dict[str, Any], key: str) -> tuple[str, ...]:
     value = record.get(key, [])
     if not isinstance(value, list) or not (set(map(type, value)) <= {str} and all(map(str.strip, value))):
         raise BadLine(f"`{key}` must be a list of non-empty strings")
+    if value and max(map(len, value)) > LONGEST_NAME:
+        raise BadLine(f"`{key}` holds a text of more than {LONGEST_NAME} characters")
     return _shared(tuple(dict.fromkeys(value)))
 
 
@@ -103,7 +107,7 @@ class _Reader:
             if missing:
                 raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
         if not record.keys() <= _KEYS:
-            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))}")
+            self.warnings.append(f"{where}: unknown keys ignored: {', '.join(sorted(map(str, record.keys() - _KEYS)))[:200]}")
         text = record["query"]
         if not isinstance(text, str) or not text.strip():
             raise BadLine("`query` must be a string with some text")
@@ -169,6 +173,9 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     from gate.yamlio import load_yaml
 
+    folders = {path.parent.resolve(), path.resolve().parent}
+    if not any(beside[0].resolve().is_relative_to(folder) for folder in folders):
+        raise InvalidInput(f"{beside[0]}: is a link that leads out of the golden set's folder", "put the file itself in its place")
     document = load_yaml(beside[0])
     problems = [document.at(key, "unknown key") for key in document.value if key not in _HEADER_KEYS]
     for key in ("version", "owner", "corpus_digest", *_SIDE_FILES):
@@ -225,6 +232,9 @@ def _golden_set(reader: _Reader, header: dict[str, Any], problems: list[str], bl
     path = reader.path
     problems = [*problems, *reader.problems]
     problems += [f"{path}: {fault}" for ids in (reader.query_ids, reader.doc_ids) for fault in ids.faults()]
+    tags = {tag for query in reader.queries.values() for tag in query.tags}
+    if len(tags) > MOST_TAGS:
+        problems.append(f"{path}: {len(tags)} different tags, at most {MOST_TAGS} are accepted")
     if not problems and not reader.queries:
         problems.append(f"{path}: no query in it")
     if problems:

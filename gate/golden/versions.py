@@ -53,7 +53,7 @@ def read_versions(path: Path, ids: Ids) -> Versions:
             docs = (line.current, *line.older)
             problems += [f"{where}: document {doc!r} is already in line {taken[doc]}" for doc in docs if doc in taken]
             if unknown := sorted(map(str, record.keys() - _KEYS)):
-                warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)}")
+                warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)[:200]}")
             taken |= dict.fromkeys([doc for doc in docs if doc not in taken], number)
             found[line.current] = line
     except InvalidInput as error:  # not UTF-8, a damaged gzip file

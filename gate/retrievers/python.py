@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,16 +15,19 @@ from gate.errors import InvalidInput, RetrieverFailed
 from gate.figures import plural
 from gate.golden.model import Query
 from gate.retrievers.child import TRACES, WORKER, Child, ChildFault
+from gate.retrievers.closing import Closing, private_folders, readable, token_files
 from gate.retrievers.cutting import cut
 from gate.retrievers.faults import Lost, Raised, given_up, given_up_cure, memory_cure
 from gate.retrievers.output import Captured
-from gate.retrievers.sandbox import Home, closed_ways, environment, holds_token, in_ci, interpreter_files, other_user
+from gate.retrievers.sandbox import Home, closed_ways, environment, in_ci, interpreter_files, other_user
 from gate.runs import BadRanking, Ranking, parse_ranking
 from gate.settings import Limits
 
 RESTARTS = 3
 FILE_BYTES = 1024**3
 PROCESSES = 1024
+# Rankings are kept until the report: ids without a bound would fill the gate's memory instead of the retriever's.
+LONGEST_ID = 10_000
 _SHOWN_LINES = 12
 # -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
 _FLAGS = ("-P", "-s", "-B", "-X", "utf8")
@@ -43,6 +47,7 @@ class PythonRetriever:
         self._user = other_user()
         self._child: Child | None = None
         self._home: Home | None = None
+        self._closing: Closing | None = None
         self._starts = 0
         self._lost: list[Lost] = []
 
@@ -56,13 +61,13 @@ class PythonRetriever:
 
     def __exit__(self, *exc: object) -> None:
         self._drop()
+        if self._closing is not None:
+            self._closing.release()
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         deadline = time.monotonic() + self.limits.run_seconds
         longer = 0
-        if in_ci() and holds_token(self.path):
-            self.notes.append("the checkout's .git/config holds a token, and the retriever can read it: give actions/checkout "
-                              "`persist-credentials: false`")
+        self._close_the_rest()
         try:
             for done, query in enumerate(queries):
                 ranking, more = self._one(query, depth, deadline, f"{done} of {len(queries)} queries were asked")
@@ -119,6 +124,22 @@ class PythonRetriever:
 
     # start and end
 
+    def _close_the_rest(self) -> None:
+        """In CI, where code and secrets belong to different people."""
+        if not in_ci():
+            return
+        tokens = token_files(self.path)
+        if self._user is not None and self._closing is None:
+            self._closing = Closing(self._user, [*private_folders(os.environ, [*self._needed(), Path(tempfile.gettempdir())]), *tokens])
+        if left := readable(tokens, self._user):
+            self.notes.append(f"{left[0]} holds a token that the checkout left there, and the retriever can read it: give "
+                              "actions/checkout `persist-credentials: false`")
+
+    def _needed(self) -> list[Path]:
+        """What the retriever's user must reach."""
+        return [*interpreter_files(self.executable), WORKER, TRACES, self.path, *self._module_file(),
+                *([] if self.snapshot is None else [self.snapshot])]
+
     def _start(self, depth: int, seconds: float) -> Child:
         self._admit()
         more = {"RETRIEVAL_GATE_DEPTH": str(depth)}
@@ -170,9 +191,7 @@ class PythonRetriever:
         user = self._user
         if user is None:
             return
-        wanted = [*interpreter_files(self.executable), WORKER, TRACES, self.path, *self._module_file(),
-                  *([] if self.snapshot is None else [self.snapshot])]
-        if not (closed := closed_ways(wanted, user)):
+        if not (closed := closed_ways(self._needed(), user)):
             return
         if in_ci():
             raise RetrieverFailed(closed, "open these directories for others (chmod o+rx), or move the files elsewhere")
@@ -212,9 +231,13 @@ class PythonRetriever:
         if "unusable" in answer:
             return Ranking([], error=" ".join(str(answer["unusable"]).split())[:1000])
         try:
-            return parse_ranking({"ranked": answer.get("ranked")})
+            ranking = parse_ranking({"ranked": answer.get("ranked")})
         except BadRanking as fault:
             return Ranking([], error=str(fault))
+        longest = max(map(len, (*ranking.docs, *(chunk.chunk for chunk in ranking.chunks or ()))), default=0)
+        if longest > LONGEST_ID:
+            return Ranking([], error=f"a result has an id of {longest} characters; the gate keeps ids of at most {LONGEST_ID}")
+        return ranking
 
 
 def _beyond(answer: Mapping[str, Any], depth: int) -> bool:

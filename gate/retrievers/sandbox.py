@@ -82,19 +82,6 @@ def in_ci() -> bool:
     return bool(os.environ.get("GITHUB_ACTIONS") or os.environ.get("CI"))
 
 
-def holds_token(path: Path) -> bool:
-    """Whether the repository around ``path`` keeps a token in its .git/config, as actions/checkout does unless told otherwise."""
-    place = path.resolve()
-    for config in (folder / ".git" / "config" for folder in (place, *place.parents)):
-        try:
-            with open(config, encoding="utf-8", errors="replace") as lines:
-                if any(line.strip().lower().startswith("extraheader") for line in lines):
-                    return True
-        except OSError:
-            continue
-    return False
-
-
 def environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     """All that the child finds in its environment."""
     kept = {name: os.environ[name] for name in _PASSED if name in os.environ}

@@ -27,7 +27,7 @@ def open_array(path: Path) -> np.ndarray:
     try:
         # Not numpy.load, which opens archives and pickles as well.
         array = np.lib.format.open_memmap(path, mode="r")
-    except (OSError, ValueError, EOFError, TypeError, SyntaxError) as error:
+    except Exception as error:  # a header is Python text: besides OSError and ValueError its tokenizer has errors of its own
         raise InvalidInput(f"{path}: not a plain .npy array ({str(error)[:200]})",
                            "save it with numpy.save(path, array.astype('float32'))") from None
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.name not in _TYPES or 0 in array.shape:
@@ -113,4 +113,6 @@ def read_query_rows(directory: Path) -> dict[str, tuple[int, str]]:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
     if not isinstance(rows, list) or not all(isinstance(row, list) and [type(x) for x in row] == [str, str] for row in rows):
         raise InvalidInput(f"{path}: must be a list of [query id, mark of its text]")
+    if len({row[0] for row in rows}) < len(rows):
+        raise InvalidInput(f"{path}: names a query twice")
     return {row[0]: (number, row[1]) for number, row in enumerate(rows)}

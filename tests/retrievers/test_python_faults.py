@@ -138,6 +138,22 @@ def test_a_memory_hog_meets_its_limit(team):
     assert found["q2"].docs == ["a"]
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/oom_score_adj"), reason="needs Linux")
+def test_when_the_machine_runs_out_of_memory_it_goes_before_the_gate(team):
+    source = "def retrieve(query, n):\n    return [open('/proc/self/oom_score_adj').read().strip()]\n"
+    assert team.ask(source)["q1"].docs == ["1000"]
+
+
+def test_an_id_without_a_bound_does_not_fill_the_gates_memory_instead(team):
+    source = """
+        def retrieve(query, n):
+            return [{"doc": "d", "chunk": "x" * 2**20}] if query == "text 2" else ["x" * 2**20 if query == "text 1" else "x" * 10_000]
+    """
+    found = team.ask(source, count=3)
+    assert "an id of 1048576 characters" in found["q1"].error and "an id of 1048576 characters" in found["q2"].error
+    assert found["q3"].docs == ["x" * 10_000]
+
+
 def test_forged_answers_are_never_taken(team):
     source = FORGE + """
     def retrieve(query, n):

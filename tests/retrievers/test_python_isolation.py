@@ -3,12 +3,14 @@
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from gate.errors import RetrieverFailed
 from gate.retrievers import child, sandbox
+from gate.retrievers.closing import Closing, private_folders
 from gate.retrievers.sandbox import User, first_closed
 from tests.retrievers.support import why_no_other_user
 
@@ -242,14 +244,105 @@ def test_a_directory_is_closed_by_the_bits_that_apply_to_the_user(tmp_path):
     assert first_closed(tmp_path / "gone", stranger) == (tmp_path / "gone").resolve()
 
 
-@pytest.mark.parametrize(("config", "told"), [
-    ('[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic eA==\n', True), ("[core]\n\tbare = false\n", False)])
-def test_a_token_that_the_checkout_left_for_it_to_read_is_told(team, monkeypatch, config, told):
-    (team.path / ".git").mkdir()
-    team.write(config, ".git/config")
-    for ci in (False, True):
-        if ci:
-            monkeypatch.setattr("gate.retrievers.python.in_ci", lambda: True)
-        with team.retriever("") as retriever:
-            assert list(retriever.retrieve([], 5)) == []
-        assert any("persist-credentials: false" in note for note in retriever.notes) == (told and ci)
+SINCE_V6 = """[includeIf "gitdir:/somewhere/.git"]
+	path = /somewhere/git-credentials-0.config
+[includeIf "gitdir:{path}/.git"]
+	path = {path}/elsewhere/git-credentials-1.config
+"""
+
+
+@pytest.fixture
+def checkout(team, monkeypatch):
+    """A checkout in CI that left a token, as v5 or v6 of actions/checkout does."""
+    monkeypatch.setattr("gate.retrievers.python.in_ci", lambda: True)
+    for name in ("GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "RUNNER_TEMP", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for folder in (".git", "elsewhere"):
+        (team.path / folder).mkdir()
+
+    def write(version):
+        token = '[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic eA==\n'
+        team.write("[core]\n\tbare = false\n" + (token if version == 5 else SINCE_V6.format(path=team.path)), ".git/config")
+        team.write(token, "elsewhere/git-credentials-1.config")
+        return team.path / (".git/config" if version == 5 else "elsewhere/git-credentials-1.config")
+
+    return write
+
+
+READ = """
+    def retrieve(query, n):
+        found = []
+        for name in {names!r}:
+            try:
+                open(name).read()
+                found.append("read")
+            except OSError as error:
+                found.append(type(error).__name__)
+        return found
+"""
+
+
+@needs_other_user
+@pytest.mark.parametrize("version", [5, 6])
+def test_a_token_that_the_checkout_left_is_closed_to_it_while_it_runs(team, checkout, version):
+    file = checkout(version)
+    assert team.ask(READ.format(names=[str(file)]))["q1"].docs == ["PermissionError"]
+    assert team.last.notes == [] and file.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_a_token_that_cannot_be_closed_to_it_is_told(team, checkout, version):
+    file = checkout(version)
+    with team.retriever("") as retriever:
+        retriever._user = None  # not root: there is no other user whose rights could be taken
+        assert list(retriever.retrieve([], 5)) == []
+    (note,) = retriever.notes
+    assert str(file) in note and "persist-credentials: false" in note
+
+
+def test_a_checkout_without_a_token_is_not_talked_about(team, checkout):
+    checkout(6)
+    (team.path / "elsewhere" / "git-credentials-1.config").unlink()
+    with team.retriever("") as retriever:
+        retriever._user = None
+        assert list(retriever.retrieve([], 5)) == [] and retriever.notes == []
+
+
+@needs_other_user
+def test_the_runners_folders_are_closed_to_it_while_it_runs_and_opened_again_also_after_a_failure(team, checkout, monkeypatch):
+    job = Path(tempfile.mkdtemp(prefix="job-"))
+    job.chmod(0o755)
+    places = {"GITHUB_EVENT_PATH": "workflow/event.json", "GITHUB_OUTPUT": "commands/output", "RUNNER_TEMP": "temp", "HOME": "home"}
+    files = [job / place if "/" in place else job / place / "secret" for place in places.values()]
+    try:
+        for file in files:
+            file.parent.mkdir()
+            file.write_text("x")
+            file.chmod(0o666)
+            file.parent.chmod(0o777)
+        for name, place in places.items():
+            monkeypatch.setenv(name, str(job / place))
+        names = [str(file) for file in files]
+        assert team.ask(READ.format(names=names))["q1"].docs == ["PermissionError"] * len(files)
+        assert {file.parent.stat().st_mode & 0o777 for file in files} == {0o777}
+        with pytest.raises(RetrieverFailed):
+            team.ask("raise SystemExit")
+        assert {file.parent.stat().st_mode & 0o777 for file in files} == {0o777}
+    finally:
+        shutil.rmtree(job)
+
+
+def test_a_folder_that_the_retriever_needs_is_not_closed(tmp_path):
+    environ = {"RUNNER_TEMP": str(tmp_path), "HOME": str(tmp_path / "home"), "GITHUB_OUTPUT": "relative/output"}
+    assert private_folders(environ, [tmp_path / "repository"]) == [(tmp_path / "home").resolve()]
+    assert private_folders({"HOME": "/"}, [tmp_path]) == []
+
+
+def test_what_is_closed_is_never_reached_through_a_link(tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("x")
+    file.chmod(0o644)
+    link.symlink_to(file)
+    closing = Closing(User(4242, 4242), [link, tmp_path / "missing"])
+    assert file.stat().st_mode & 0o777 == 0o644
+    closing.release()

@@ -1,0 +1,37 @@
+"""What the command line prints. It may be a step of a workflow, whose log obeys some lines, and a terminal obeys escape sequences: text
+that came out of files is made harmless on its way out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from gate import jsonio
+
+
+def harmless(text: str) -> str:
+    """The same lines without control characters and without anything that a workflow runner takes for a command."""
+    from gate.reports.escape import guard
+    from gate.retrievers.output import readable
+
+    return "\n".join(map(guard, readable(text)))
+
+
+def tell(text: str) -> None:
+    """Lines for people, on standard error."""
+    print(harmless(text), file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Lines that were asked for, on standard output."""
+    print(harmless(text.rstrip("\n")))
+
+
+def show_json(value: Any) -> None:
+    """One line of JSON. The old form of a command counts anywhere in a line, also inside a string."""
+    print(jsonio.dumps(value).replace("##[", "#\\u0023["))
+
+
+def show_markdown(text: str) -> None:
+    """Markdown as it is, but for the old form of a command."""
+    print(text.replace("##[", "## ["), end="")
