@@ -14,7 +14,7 @@ _SHOWN = 10
 # Looking for the nearest of very many names takes longer than reading them.
 _SEARCHED = 20_000
 # Of so many names at most is the nearest looked for: an error shows no more, and each search goes through all known names.
-_HELPED = 50
+_HELPED, _LONGEST = 50, 200
 
 
 def misnamed(golden: GoldenSet, policies: Mapping[str, Policy], source: str) -> list[str]:
@@ -52,5 +52,5 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
     names = list(known)
-    near = difflib.get_close_matches(name, names, 1, 0.6) if len(names) <= _SEARCHED else []
+    near = difflib.get_close_matches(name, names, 1, 0.6) if len(names) <= _SEARCHED and len(name) <= _LONGEST else []
     return f" (did you mean {near[0]!r}?)" if near else ""

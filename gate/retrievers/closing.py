@@ -22,8 +22,9 @@ _MOST = 1024**2
 
 
 def private_folders(environ: Mapping[str, str], needed: Iterable[Path]) -> list[Path]:
-    """Folders of the job that hold none of the ``needed`` paths."""
-    wanted = [path.resolve() for path in needed]
+    """Folders of the job that hold none of the ``needed`` paths, neither as they are written nor as they really are: a virtual
+    environment's interpreter is a link out of it."""
+    wanted = [way for path in needed for way in (Path(os.path.abspath(path)), path.resolve())]
     named = [Path(environ[name]).parent for name in _FILES if environ.get(name)]
     named += [Path(environ[name]) for name in _FOLDERS if environ.get(name)]
     folders = dict.fromkeys(folder.resolve() for folder in named if folder.is_absolute())

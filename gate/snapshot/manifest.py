@@ -126,9 +126,13 @@ def parse(data: bytes, name: str) -> Manifest:
         index=value["index"], chunker=value["chunker"], embedding=value.get("embedding"), built_by=value["built_by"],
         created=value.get("created", ""), schema=value["schema"],
         files={path: FileFacts(facts["sha256"], facts["bytes"]) for path, facts in value["files"].items()})
-    if found.tree_digest != value["tree_digest"]:
+    try:
+        actual = found.tree_digest
+    except ValueError:  # 1e999 is valid JSON and no number that could be digested
+        raise InvalidInput(f"{name}: a number in it is not finite", cure) from None
+    if actual != value["tree_digest"]:
         raise InvalidInput(f"{name}: the manifest was changed after it was written: its content gives "
-                           f"{found.tree_digest}, it says {value['tree_digest']}", cure)
+                           f"{actual}, it says {value['tree_digest']}", cure)
     return found
 
 

@@ -6,6 +6,7 @@ Random bytes hardly ever get past the first check of a reader; what is almost ri
 from __future__ import annotations
 
 import copy
+import json
 import os
 from typing import Any
 
@@ -25,6 +26,11 @@ NASTY = ("", " ", "\0", "\n", "x" * 3000, "\u202edeb", "\u200b", "../../etc/pass
 ODD = (None, True, False, 0, 1, -1, 2**31, 2**63, -10**30, 10**400, 0.5, -0.0, 1e308, 1e-320, [], {}, [[]], [None], {"": None},
        {"a": {"b": []}}, [[[[[[[[[[]]]]]]]]]])
 values = st.sampled_from((*NASTY, *ODD)) | st.text(max_size=8) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+def raw(value: Any) -> bytes:
+    """JSON, in which the largest numbers are too large: `1e999` is valid and reads as infinity."""
+    return json.dumps(value).replace("1e+308", "1e999").encode()
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

@@ -30,7 +30,7 @@ from gate.runs import Ranking, read_run, run_lines
 from gate.settings import Limits, parse_settings, policy_facts
 from gate.snapshot.manifest import FileFacts, Manifest, parse
 from tests.fake_github.events import EXAMPLES as WEBHOOKS
-from tests.fuzz.mutate import damaged, fuzz, mutated, typed
+from tests.fuzz.mutate import damaged, fuzz, mutated, raw, typed
 
 GOLDEN = [
     {"id": "q1", "query": "how?", "relevant": ["d1", "d2"], "tags": ["a", "b"], "split": "blind", "source": "log", "cluster": "c"},
@@ -66,7 +66,7 @@ HEAD = "1" * 40
 
 
 def lines(records) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
+    return b"".join(raw(record) + b"\n" for record in records)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_record_with_a_digest_that_fits(value, packed):
     if isinstance(value, dict):
         value.pop("digest", None)
         value["digest"] = jsonio.digest(value)
-    data = json.dumps(value).encode()
+    data = raw(value)
     found = typed(unpack, gzip.compress(data) if packed else data, "record")
     # What is accepted can be carried on.
     assert found is None or unpack(pack(found), "again") == found
@@ -154,7 +154,7 @@ def sealed(value):
 
 
 @fuzz
-@given(mutated(SNAPSHOT.to_json()).map(sealed).map(lambda value: json.dumps(value).encode()) |
+@given(mutated(SNAPSHOT.to_json()).map(sealed).map(raw) |
        damaged(jsonio.pretty(SNAPSHOT.to_json()).encode()))
 def test_snapshot_manifest(data):
     found = typed(parse, data, "manifest.json")
@@ -177,7 +177,7 @@ ENVIRON = {"GITHUB_EVENT_PATH": "e", "GITHUB_REPOSITORY": "acme/search", "GITHUB
 
 @fuzz
 @given(st.sampled_from(sorted(EVENTS)).flatmap(lambda name: st.tuples(
-    st.just(name.partition(".")[0]), mutated(EVENTS[name]).map(lambda value: json.dumps(value).encode()) |
+    st.just(name.partition(".")[0]), mutated(EVENTS[name]).map(raw) |
     damaged(json.dumps(EVENTS[name]).encode()))), mutated(ENVIRON))
 def test_event_payload(event, environ):
     environ = {key: str(value).replace("\0", "") for key, value in environ.items()} if isinstance(environ, dict) else ENVIRON
@@ -211,7 +211,7 @@ def test_damaged_artifact(data):
 @fuzz
 @given(mutated(vars(CARRIED)))
 def test_manifest_of_an_artifact(value):
-    data = artifact(**{"manifest.json": json.dumps(value).encode(), "record.json.gz": pack(RECORD)})
+    data = artifact(**{"manifest.json": raw(value), "record.json.gz": pack(RECORD)})
     found = typed(unpack_artifact, data, "artifact")
     if found is not None:
         typed(read_latest, data, found[0], found[1])

@@ -21,7 +21,7 @@ from gate.snapshot.build import build_bm25, build_dense
 from gate.snapshot.files import measure, walk
 from gate.snapshot.manifest import NAME, Manifest
 from gate.snapshot.reader import open_snapshot
-from tests.fuzz.mutate import damaged, fuzz, mutated, typed
+from tests.fuzz.mutate import damaged, fuzz, mutated, raw, typed
 from tests.snapshot.support import corpus_of
 
 QUERIES = [Query("q1", "ants make hills", {"a": 1.0}), Query("q2", "honey", {"b": 1.0})]
@@ -52,7 +52,7 @@ def seal(folder: Path, **lies) -> SnapshotSettings:
         made = Manifest(**({key: old[key] for key in keys} | lies), files=files).to_json()
     except (TypeError, ValueError):  # lies that no manifest can be made of
         made = old | lies
-    (folder / NAME).write_text(json.dumps(made))
+    (folder / NAME).write_bytes(raw(made))
     return SnapshotSettings(folder, made["tree_digest"])
 
 
@@ -87,7 +87,7 @@ def test_what_the_fuzz_starts_from_is_valid(built, kind):
 @given(data=st.data())
 def test_json_of_an_index(built, kind, name, data):
     good = (built / kind / name).read_bytes()
-    content = data.draw(mutated(json.loads(good)).map(lambda value: json.dumps(value).encode()) | damaged(good))
+    content = data.draw(mutated(json.loads(good)).map(raw) | damaged(good))
     typed(asked, kind, changed(built, kind, name, content))
 
 
@@ -104,7 +104,7 @@ def test_arrays(built, kind, name, data):
 def test_units(built, kind, data):
     good = (built / kind / "units.jsonl").read_bytes()
     units = [json.loads(line) for line in good.splitlines()]
-    content = data.draw(mutated(units).map(lambda value: "".join(json.dumps(unit) + "\n" for unit in value or [None]).encode()
+    content = data.draw(mutated(units).map(lambda value: b"".join(raw(unit) + b"\n" for unit in value or [None])
                                            if isinstance(value, list) else b"{}") | damaged(good))
     typed(asked, kind, changed(built, kind, "units.jsonl", content))
 

@@ -336,6 +336,9 @@ def test_a_folder_that_the_retriever_needs_is_not_closed(tmp_path):
     environ = {"RUNNER_TEMP": str(tmp_path), "HOME": str(tmp_path / "home"), "GITHUB_OUTPUT": "relative/output"}
     assert private_folders(environ, [tmp_path / "repository"]) == [(tmp_path / "home").resolve()]
     assert private_folders({"HOME": "/"}, [tmp_path]) == []
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "python").symlink_to("/usr/bin/env")
+    assert private_folders({"HOME": str(tmp_path)}, [tmp_path / "venv" / "python"]) == []
 
 
 def test_what_is_closed_is_never_reached_through_a_link(tmp_path):

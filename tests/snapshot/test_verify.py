@@ -145,6 +145,13 @@ def test_bytes_that_are_no_manifest_are_invalid_input(data):
         parse(data, "manifest.json")
 
 
+def test_a_number_that_json_allows_and_no_float_holds_is_invalid_input(snapshot):
+    edited(snapshot, index={"k1": 1e308})
+    text = (snapshot / "manifest.json").read_text().replace("1e+308", "1e999")
+    with pytest.raises(InvalidInput, match="not finite"):
+        parse(text.encode(), "manifest.json")
+
+
 def test_a_directory_that_is_not_there_says_where_to_look(tmp_path):
     with pytest.raises(InvalidInput, match="no such snapshot directory"):
         verify(tmp_path / "none")
