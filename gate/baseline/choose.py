@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gate.baseline.approval import WRITERS
-from gate.baseline.record import BASELINES
+from gate.baseline.record import BASELINES, Record
 
 MANIFEST_SCHEMA = 1
 STATES = ("bootstrap", "carried", "approved")
@@ -81,6 +81,11 @@ class RecordFacts:
     repository_id: int
     snapshot_digest: str
     provenance: str
+
+
+def record_facts(record: Record) -> RecordFacts:
+    """Of a whole record."""
+    return RecordFacts(record.digest, record.gate, record.repository_id, record.snapshot_digest, record.provenance.kind)
 
 
 @dataclass(frozen=True)
