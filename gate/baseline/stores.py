@@ -132,14 +132,13 @@ class ArtifactStore:
             verdict,
             latest.digest if latest else "",
         )
-        notes = self._meanwhile(run_id)
         done = self._service().upload(self.name, pack_artifact(manifest, data, beside), days=days)
         url = f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}"
-        return Published(done.name, record.digest, state, url, done.id, notes)
+        return Published(done.name, record.digest, state, url, done.id, self._meanwhile(run_id))
 
     def _meanwhile(self, run_id: int) -> tuple[str, ...]:
         """What another run has made the baseline since this one looked. Nothing is lost by it, for whoever reads later weighs both, but
-        this run has judged by what was there before."""
+        this run has judged by what was there before. Asked after the upload: so of two runs at least one sees the other."""
         if self._seen is None:
             return ()
         since = [item for item in self._shelf.items() if item.id > self._seen and item.run_id != run_id]
