@@ -28,7 +28,7 @@ from gate.baseline.publish import (
 from gate.baseline.record import Provenance
 from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import Outside, deliver, progress, show_printed
+from gate.delivery import Outside, deliver, inside_path, progress, show_printed, where
 from gate.errors import EXIT_CANNOT_DECIDE, CannotDecide, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.approvals import approval_facts
@@ -119,7 +119,7 @@ class Step:
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
-        self.around = Circumstances(metadata=self._where())
+        self.around = Circumstances(metadata=where(self.context))
         try:
             report = self._judge(mode)
         except GateError as error:
@@ -135,7 +135,8 @@ class Step:
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
-        return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=self._golden_path(),
+        golden = inside_path(settings.golden if settings else None, self.workspace)
+        return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=golden,
                        comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated,
                        extra=self.extra)
 
@@ -295,18 +296,6 @@ class Step:
         context = self.context
         done = self._service().upload(name, make_zip(files))
         return f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}/artifacts/{done.id}"
-
-    def _golden_path(self) -> str:
-        if self.settings is None:
-            return ""
-        path, root = self.settings.golden.resolve(), self.workspace.resolve()
-        return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
-
-    def _where(self) -> dict[str, Any]:
-        context, pull = self.context, self.context.pull_request
-        facts = {"head_sha": context.head_sha, "run_url": context.run_url, "run_id": context.run_id, "run_attempt": context.attempt,
-                 "repository_url": f"{context.server_url}/{context.repository}"}
-        return facts | ({"pull_request": pull.number, "base_sha": pull.base_sha} if pull else {})
 
     def _know(self, **facts: Any) -> None:
         self.around = replace(self.around, metadata={**self.around.metadata, **facts})

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
@@ -42,6 +43,22 @@ class Outside:
     files: Mapping[str, str]
     repository: Repository | None
     upload: Upload | None
+
+
+def where(context: Context) -> dict[str, Any]:
+    """What a report says of the run that it is from."""
+    pull = context.pull_request
+    facts = {"head_sha": context.head_sha, "run_url": context.run_url, "run_id": context.run_id, "run_attempt": context.attempt,
+             "repository_url": f"{context.server_url}/{context.repository}"}
+    return facts | ({"pull_request": pull.number, "base_sha": pull.base_sha} if pull else {})
+
+
+def inside_path(file: Path | None, workspace: Path) -> str:
+    """A file's path from the repository's root, as annotations name it; "" for one that is not in it."""
+    if file is None:
+        return ""
+    path, root = file.resolve(), workspace.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
 
 
 def report_folder(workspace: Path, report_dir: str) -> Path:

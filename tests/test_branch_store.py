@@ -429,6 +429,12 @@ def test_a_lost_answer_to_the_push_is_not_taken_for_a_race(story):
     assert story.on_push().outputs["baseline-updated"] == "bootstrap" and len(history(story)) == 1
 
 
+def test_the_default_branch_is_no_place_for_it(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, FILES | {"retrieval-gate.yml": CONFIG + "baseline: {store: branch, branch: main}\n"})
+    outcome = story.on_push()
+    assert outcome.code == 2 and "the default branch" in str(outcome.report["problems"]) and len(story.repo.network.commits) == 1
+
+
 def test_another_store_is_another_rule_and_needs_an_approval(started):
     policy = stored(started)[1].policy
     assert policy["store"] == "branch" and policy["branch"] == BRANCH

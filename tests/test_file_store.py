@@ -193,6 +193,11 @@ def test_removing_the_file_needs_an_approval_and_leaves_no_first_adoption_behind
     # A person with rights can start afresh, and what the run proposes has to be committed like any.
     assert started.on_dispatch(by="maria").outputs["baseline-updated"] == "proposed"
     assert unpack(proposal(started), "x").provenance.by == "maria"
+    back = commits(started, proposal(started))
+    assert started.on_pull(back, "opened").code == 1
+    started.approve(back, why="What main retrieves today is fine.")
+    assert started.on_pull(back).verdict == "accepted" and started.merged(back).code == 0
+    assert started.on_pull(started.pull({"README.md": "y"}), "opened").code == 0
 
 
 def test_a_file_that_was_pushed_to_main_without_a_pull_request_turns_main_red(started):
@@ -209,6 +214,11 @@ def test_a_file_on_main_that_cannot_be_used_is_exit_3_with_the_reason(started):
     started.fake.commit(started.repo, {PATH: b"\x1f\x8bxx"})
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert outcome.code == 3 and "may not be used" in outcome.summary
+    # A pull request that brings an earlier one back can be approved.
+    (first,) = {c.files[PATH] for c in started.repo.network.commits.values() if len(c.files.get(PATH, b"")) > 10}
+    mend = commits(started, first)
+    started.approve(mend, why="Mends the file.")
+    assert started.on_pull(mend).verdict == "accepted" and started.merged(mend).code == 0
 
 
 def test_a_test_merge_from_before_the_file_moved_on_main_is_not_taken_for_a_change_of_it(started):

@@ -44,8 +44,9 @@ def _within(rules: Settings, workspace: Path) -> str:
 
 def with_committed(store: Store, found: Found | Missing, old: str, context: Context, settings: Settings,
                    evaluated: Evaluated) -> tuple[Found | Missing, tuple[InputChange, ...]]:
-    """What to compare with, and what the change from the commit ``old`` to that of the run does to a committed baseline. Where the base has
-    none yet, the one that the change brings is compared with: it has been verified, and whoever approves the change approves it."""
+    """What to compare with, and what the change from the commit ``old`` to that of the run does to a committed baseline. Where the base
+    has none that can be used, the one that the change brings is compared with: it has been verified, and whoever approves the change
+    approves it."""
     if not isinstance(store, FileStore) or evaluated.failure:
         return found, ()
     golden = evaluated.golden
@@ -56,5 +57,4 @@ def with_committed(store: Store, found: Found | Missing, old: str, context: Cont
     moved = store.committed(old, context.sha, this_run)
     if moved is None:
         return found, ()
-    never = isinstance(found, Missing) and found.kind == "never"
-    return (moved.found if never and moved.found else found), (moved.change,)
+    return (moved.found if isinstance(found, Missing) and moved.found else found), (moved.change,)
