@@ -2,11 +2,16 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from gate.baseline.branch_store import BranchStore
 from gate.baseline.manifest import read_manifest
 from gate.baseline.record import pack, unpack
+from gate.github.repository import Repository
+from gate.github.transport import Transport
+from gate.settings import BaselineSettings
 from tests.fake_github import GATE_PATH, FakeGitHub
 from tests.story import CONFIG, Story, golden, run
 
@@ -127,6 +132,7 @@ def test_it_outlives_every_artifact_and_the_run_that_stored_it(started):
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert outcome.code == 1 and not [note for note in outcome.report["notes"] if "expires" in note]
     started.fake.runs.pop(int(stored(started)[0].run_id))
+    assert "is gone" not in str(outcome.report["notes"])
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert outcome.code == 1 and [note for note in outcome.report["notes"] if "is gone from GitHub" in note]
 
@@ -243,9 +249,18 @@ def test_a_commit_that_somebody_pushed_by_hand_is_passed_over_and_named(started,
 
 def by_an_app(story, files, message):
     """What a workflow of another branch could write: GitHub signs for any app."""
+    story.fake.clock.advance(minutes=10)
     made = story.fake.store_commit(story.repo, {**tip(story).files, **files}, (tip(story).sha,), message, story.fake.actions_bot)
     made.signed = True
     story.fake.set_branch(story.repo, BRANCH, made.sha, by=story.fake.actions_bot, tick=True)
+
+
+def refused(story):
+    """Why a search from main's tip passes things over."""
+    repository = Repository(Transport(story.fake.url, story.fake.job_token), story.repo.full_name)
+    store = BranchStore(repository, BaselineSettings(store="branch"), "default", repository_id=story.repo.id, default_branch="main",
+                        workflow=GATE_PATH, clock=lambda: story.fake.clock.now.timestamp())
+    return store.find(story.repo.tip).refused
 
 
 def naming(story, run):
@@ -256,19 +271,37 @@ def naming(story, run):
 
 
 @pytest.mark.parametrize("make, words", [
-    (lambda s: s.fake.run(s.repo, pr=s.pull({"a": "1"})), "pull_request run"),
+    (lambda s: s.fake.run(s.repo, pr=s.pull({"a": "1"}), head_sha=s.repo.tip, head_branch="main"), "pull_request run"),
     (lambda s: s.fake.run(s.repo, "push", path=".github/workflows/other.yml"), "other.yml"),
     (lambda s: s.fake.run(s.repo, "push", head_branch="feature"), "was on feature"),
     (lambda s: s.fake.run(s.repo, "workflow_dispatch", by="tria"), "no write permission"),
-    (lambda s: s.fake.run(s.repo, "push", conclusion="failure"), "ended with failure")])
-def test_a_commit_by_an_app_counts_only_with_a_run_of_the_gate_on_main(started, make, words):
-    by_an_app(started, *naming(started, make(started)))
+    (lambda s: s.fake.run(s.repo, "push", conclusion="failure"), "ended with failure"),
+    (lambda s: s.fake.run(s.repo, "push"), "not while the run that it names was under way")])
+def test_a_commit_by_an_app_counts_only_with_a_run_of_the_gate_on_main_and_from_its_time(started, make, words):
+    named = make(started)
+    if "under way" not in words:
+        lasting(started, named)
+    by_an_app(started, *naming(started, named))
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert outcome.code == 1 and outcome.outputs["lost"] == "30"
+    assert words in refused(started)[0] and tip(started).sha[:7] in refused(started)[0]
+
+
+def test_a_commit_by_an_app_that_names_no_run_at_all_is_made_up_unless_it_is_old(started):
+    named = started.fake.run(started.repo, "push")
+    by_an_app(started, *naming(started, named))
+    del started.fake.runs[named.id]
+    assert started.on_pull(started.pull(HARM), "opened").code == 1 and "does not exist any more" in refused(started)[0]
+
+
+def lasting(story, named):
+    """The run, with an end that is still to come, so that what is written now was written in its time."""
+    named.status, named.updated_at = "completed", story.fake.clock.now + timedelta(hours=1)
+    return named
 
 
 def test_message_and_manifest_have_to_name_the_same_run(started):
-    good = started.fake.run(started.repo, "push")
+    good = lasting(started, started.fake.run(started.repo, "push"))
     by_an_app(started, looser(started), naming(started, good)[1])
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert outcome.code == 1 and "its manifest run" in str(outcome.report["notes"])
@@ -276,11 +309,11 @@ def test_message_and_manifest_have_to_name_the_same_run(started):
 
 @pytest.mark.parametrize("spoil", [{"default/baseline.json.gz": b"\x1f\x8bxx"}, {"default/manifest.json": b"{"},
                                    {"default/manifest.json": json.dumps({"schema": 1}).encode()}])
-def test_a_damaged_commit_costs_itself_only(started, spoil):
-    good = started.fake.run(started.repo, "push")
-    files, message = naming(started, good)
+def test_a_damaged_commit_costs_itself_only_and_is_named(started, spoil):
+    files, message = naming(started, lasting(started, started.fake.run(started.repo, "push")))
     by_an_app(started, {**files, **spoil}, message)
-    assert started.on_pull(started.pull(HARM), "opened").code == 1
+    outcome = started.on_pull(started.pull(HARM), "opened")
+    assert outcome.code == 1 and tip(started).sha[:7] in str(outcome.report["notes"])
 
 
 def test_a_deleted_branch_is_no_way_to_start_afresh(started):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from gate.baseline.choose import Manifest, Origin, Refusal, RunFacts, Wanted
+from gate.baseline.found import days_until
 from gate.baseline.latest import read_latest
 from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, read_manifest
 from gate.baseline.record import Provenance, Record, unpack
@@ -14,6 +16,8 @@ from gate.github.answers import one_line
 from gate.github.branches import Branch, BranchCommit
 
 BASELINE_FILE = "baseline.json.gz"
+# No GitHub forgets a run earlier than that, unless somebody deletes it.
+FORGOTTEN_DAYS = 90.0
 README = """# Baselines of Retrieval Gate
 
 Written by the gate's runs on the default branch, a folder for each gate, and read by its runs on pull requests. Nobody else has
@@ -25,8 +29,8 @@ _TRAILER = re.compile(r"^Head: (?P<head>[0-9a-f]{40}(?:[0-9a-f]{24})?)\nRun: \S*
 class BranchShelf:
     """``signs``: whether GitHub signs there what apps write, so that nothing else has to be believed; ``url``: the repository's page."""
 
-    def __init__(self, branch: Branch, wanted: Wanted, url: str, signs: bool) -> None:
-        self._branch, self._wanted, self._url, self._signs = branch, wanted, url, signs
+    def __init__(self, branch: Branch, wanted: Wanted, url: str, signs: bool, clock: Callable[[], float]) -> None:
+        self._branch, self._wanted, self._url, self._signs, self._clock = branch, wanted, url, signs, clock
         name = f"{branch.name}:{wanted.gate}"
         self.words = Words(name, "commits of this branch",
                            f"the branch `{branch.name}` has commits for the gate `{wanted.gate}`, but none may be used here")
@@ -42,7 +46,8 @@ class BranchShelf:
         head, run = (told["head"], int(told["run"])) if told else ("", 0)
         # All of this is the message's claim. The run and the manifest are held against it.
         wanted = self._wanted
-        origin = Origin(wanted.names[0], wanted.repository_id, wanted.repository_id, wanted.default_branch, head)
+        origin = Origin(wanted.names[0], wanted.repository_id, wanted.repository_id, wanted.default_branch, head,
+                        written_at=commit.date)
         fault = self._fault(commit) or ("" if told else "its message is not one that the gate writes")
         return Item(f"commit {commit.sha[:7]}", 0, run, origin, f"{self._url}/tree/{commit.sha}/{wanted.gate}",
                     fault=Refusal("unusable", fault) if fault else None, source=commit)
@@ -75,8 +80,10 @@ class BranchShelf:
         return data
 
     def forgotten(self, item: Item) -> RunFacts | None:
-        """GitHub forgets runs after a year or so, and a branch outlives them: then the commit stands for itself."""
-        if item.fault:
+        """GitHub forgets runs after some months, and a branch outlives them: then the commit stands for itself. A young commit that names
+        no run is not old but made up."""
+        left = days_until(item.origin.written_at, self._clock())
+        if item.fault or left is None or left > -FORGOTTEN_DAYS:
             return None
         wanted = self._wanted
         return RunFacts("push", "completed", "success", wanted.default_branch, item.head_sha, wanted.workflow, wanted.repository_id,

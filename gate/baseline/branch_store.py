@@ -14,7 +14,7 @@ from gate.baseline.latest import same_answers
 from gate.baseline.lookups import Lookups
 from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, manifest_bytes
 from gate.baseline.record import Record, pack
-from gate.baseline.search import RECREATE, Search
+from gate.baseline.search import MAX_CLOSE, RECREATE, Search
 from gate.baseline.settle import APART, EARLIER, LATER, SAME, settle
 from gate.baseline.shelf import Item
 from gate.baseline.standing import UNUSABLE, Standing, newest_standing
@@ -51,7 +51,7 @@ class BranchStore:
         self._branch = Branch(repository, settings.branch)
         url = f"{server_url}/{repository.full_name}"
         self._wanted = Wanted((f"{settings.branch}:{gate}",), gate, repository_id, default_branch, settings.workflow or workflow)
-        self._shelf = BranchShelf(self._branch, self._wanted, url, _signs(server_url))
+        self._shelf = BranchShelf(self._branch, self._wanted, url, _signs(server_url), clock)
         self._run_url = f"{url}/actions/runs/"
         self._seen: frozenset[str] = frozenset()
 
@@ -64,12 +64,18 @@ class BranchStore:
         found = search.find()
         self._seen = frozenset(item.source.sha for item in search.listed)
         rewriting = self._branch.last_rewriting()
-        if rewriting is None or any(not item.fault and _after(item.source.date, rewriting) for item in search.listed):
+        if rewriting is None or self._settled(search.listed, rewriting):
             return found
         if isinstance(found, Missing) and found.kind != "never":
             return found
         return Missing("unacceptable", f"the branch `{self._branch.name}` {rewriting.sentence}, and nothing has been stored in it since: "
                        "what it held before is lost or may have been put back", RECREATE)
+
+    def _settled(self, items: Sequence[Item], rewriting: Rewriting) -> bool:
+        """Whether a run of the default branch has stored something since; it did so only with an approval or by somebody's hand."""
+        since = [item for item in items if _after(item.source.date, rewriting)]
+        look = Lookups(self._repository, self._wanted.default_branch, self._shelf)
+        return newest_standing(since, self._wanted, self._shelf, look, MAX_CLOSE) is not None
 
     # -- publishing ----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from gate.baseline.lookups import run_facts
 from gate.baseline.record import BASELINES, Record, unpack
 from gate.baseline.search import RECREATE
 from gate.baseline.stores import Published, check_publishable
+from gate.delivery import REPORT_ARTIFACT
 from gate.errors import BaselineUnavailable, InvalidInput
 from gate.github.archives import BadArchive, Caps, read_zip
 from gate.github.artifact_upload import SUFFIXES
@@ -28,7 +29,6 @@ from gate.settings import BaselineSettings
 
 # What the proposed bytes are called in the report folder and its artifact.
 PROPOSAL = "baseline.json.gz"
-REPORT_ARTIFACT = "retrieval-gate-report-"
 CHANGE = "baseline file"
 
 
@@ -88,8 +88,9 @@ class FileStore:
     def _at(self, ref: str) -> bytes | None:
         return self._repository.file_at(self._path, ref, MAX_BLOB)
 
-    def _verified(self, data: bytes, ref: str) -> Found:
-        """The file's record, held against the run that it names. Raises InvalidInput with the reason."""
+    def _verified(self, data: bytes, ref: str, fresh: bool = False) -> Found:
+        """The file's record, held against the run that it names. ``fresh``: nobody has agreed to it yet, so that there must be such a run.
+        Raises InvalidInput with the reason."""
         record, wanted, name = unpack(data, self._path), self._wanted, self._path
         if record.gate != wanted.gate or record.repository_id != wanted.repository_id or record.provenance.kind not in BASELINES:
             raise InvalidInput(f"{name}: is a record of gate {record.gate!r} with the provenance {record.provenance.kind}, "
@@ -103,7 +104,9 @@ class FileStore:
         try:
             run = run_facts(self._repository, int(record.run_id))
         except NotFound:
-            run = None  # GitHub forgets runs after a year or so; what was committed after a review stays
+            if fresh:
+                raise InvalidInput(f"{name}: names the run {record.run_id}, which this repository does not have") from None
+            run = None  # GitHub forgets runs after some months; what was committed after a review stays
         if run and (refused := refusal(Candidate(origin, run), wanted)):
             raise InvalidInput(f"{name}: {refused.reason}")
         age = days_until(record.created, self._clock())
@@ -129,7 +132,7 @@ class FileStore:
         was = "none" if before is None else _digest(before)
         if after is None:
             return Committed(InputChange(CHANGE, was, f"removed ({self._path})", needs_approval=True), None)
-        found = self._verified(after, new)
+        found = self._verified(after, new, fresh=True)
         if not same_answers(found.record, this_run) and not self._proposed(found.record, after):
             raise InvalidInput(f"{self._path}: is neither what the run {found.record.run_id} on the default branch proposed in its report "
                                "artifact nor what this run retrieves",

@@ -63,4 +63,6 @@ def run_facts(repository: Repository, run_id: int) -> RunFacts:
         head_repository_id=int((value.get("head_repository") or {}).get("id") or 0),
         actor=actor,
         actor_permission=repository.permission(actor, person.get("id")) if by_hand else "",
+        began=str(value.get("created_at") or ""),
+        ended=str(value.get("updated_at") or "") if value.get("status") == "completed" else "",
     )

@@ -29,10 +29,10 @@ class Standing(NamedTuple):
         return self.loaded.manifest
 
 
-def newest_standing(items: Sequence[Item], wanted: Wanted, shelf: Shelf, lookups: Lookups) -> Standing | None:
-    """The first of ``items`` (newest first) that is acceptable as far as can be told while its run is under way; None when the first few
-    are not, or there is none."""
-    return next((found for item in items[:MAX_LOOKED_AT] if (found := _standing(item, wanted, shelf, lookups)) is not None), None)
+def newest_standing(items: Sequence[Item], wanted: Wanted, shelf: Shelf, lookups: Lookups, most: int = MAX_LOOKED_AT) -> Standing | None:
+    """The first of ``items`` (newest first) that is acceptable as far as can be told while its run is under way; None when the first
+    ``most`` are not, or there is none."""
+    return next((found for item in items[:most] if (found := _standing(item, wanted, shelf, lookups)) is not None), None)
 
 
 def _standing(item: Item, wanted: Wanted, shelf: Shelf, lookups: Lookups) -> Standing | None:

@@ -79,18 +79,18 @@ class Branch:
         return self._repository.file_at(path, sha, limit)
 
     def last_rewriting(self) -> Rewriting | None:
-        """The newest of the last hundred pushes that deleted or rewrote the branch; None where there is none, or where GitHub does not
-        tell."""
-        query = {"ref": f"refs/heads/{self.name}", "per_page": _PAGE}
-        try:
-            listed = self._repository.transport.request("GET", f"{self._repository.path}/activity", params=query).json()
-        except (NotFound, Forbidden, Unprocessable):
-            return None
-        for item in listed if isinstance(listed, list) else ():
-            if isinstance(item, dict) and item.get("activity_type") in ("force_push", "branch_deletion"):
+        """The newest push that deleted or rewrote the branch; None where there is none, or where GitHub does not tell."""
+        found = []
+        for kind in ("force_push", "branch_deletion"):
+            query = {"ref": f"refs/heads/{self.name}", "activity_type": kind, "per_page": 1}
+            try:
+                listed = self._repository.transport.request("GET", f"{self._repository.path}/activity", params=query).json()
+            except (NotFound, Forbidden, Unprocessable):
+                return None
+            for item in listed if isinstance(listed, list) else ():
                 actor = str((item.get("actor") or {}).get("login") or "")
-                return Rewriting(str(item["activity_type"]), actor, str(item.get("timestamp") or ""))
-        return None
+                found.append(Rewriting(kind, actor, str(item.get("timestamp") or "")))
+        return max(found, key=lambda rewriting: rewriting.at, default=None)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
