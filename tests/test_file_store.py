@@ -130,7 +130,7 @@ def forged(story, **changes):
     ({"rankings": {}}, "is neither what the run"),
     ({"provenance": Provenance("local")}, "not a baseline of"), ({"provenance": Provenance("latest")}, "not a baseline of"),
     ({"gate": "other"}, "a record of gate 'other'"), ({"repository_id": 5}, "of another repository"),
-    ({"commit": "f" * 40}, "is not contained in"), ({"run_id": "x"}, "names no run"),
+    ({"commit": "f" * 40}, "is not contained in"), ({"run_id": "x"}, "names no run"), ({"run_id": "9" * 5000}, "names no run"),
     ({"run_id": "999999"}, "which this repository does not have")])
 def test_a_file_that_nobody_measured_is_exit_2_and_no_approval_changes_that(started, changes, words):
     pr = commits(started, forged(started, **changes))

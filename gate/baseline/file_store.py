@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import time
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from gate.settings import BaselineSettings
 
 # What the proposed bytes are called in the report folder and its artifact.
 PROPOSAL = "baseline.json.gz"
+_RUN_ID = re.compile(r"[0-9]{1,18}\Z")
 CHANGE = "baseline file"
 
 
@@ -99,7 +101,7 @@ class FileStore:
         if not record.commit or not self._repository.is_ancestor_or_same(record.commit, ref):
             raise InvalidInput(f"{name}: its commit {record.commit[:7] or '(none)'} is not contained in {ref[:12]}")
         origin = Origin(wanted.names[0], wanted.repository_id, wanted.repository_id, wanted.default_branch, record.commit)
-        if not record.run_id.isdecimal():
+        if not _RUN_ID.match(record.run_id):
             raise InvalidInput(f"{name}: names no run")
         try:
             run = run_facts(self._repository, int(record.run_id))
