@@ -403,6 +403,15 @@ def test_of_two_runs_that_only_carry_the_later_commit_stays_on_top(started):
     assert stored(started)[0].head_sha == started.repo.tip and len(history(started)) == 3
 
 
+def test_of_two_first_runs_one_makes_the_baseline_and_the_other_claims_nothing(story):
+    early, older, sha = story.fake.push_event(story.repo), story.fake.run(story.repo, "push", by="maria"), story.repo.tip
+    story.fake.commit(story.repo, HARM)
+    story.fake.meanwhile("POST", "/git/commits", lambda: story._run(older, early, sha))
+    outcome = story.on_push()
+    assert outcome.outputs["baseline-updated"] == "no" and "stored another baseline (bootstrap)" in outcome.summary
+    assert "This run is the baseline from now on" not in outcome.summary and stored(story)[1].commit == sha
+
+
 def approved_loss(story, lost=30):
     pr = story.pull({"run.jsonl": run(lost=lost)})
     story.approve(pr)
