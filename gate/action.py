@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from gate import pipeline
 from gate.baseline.approval import judge
 from gate.baseline.making import input_metadata
+from gate.baseline.open_store import open_store, with_committed
 from gate.baseline.publish import (
     Publisher,
     approved,
@@ -25,9 +26,9 @@ from gate.baseline.publish import (
     queued_approval,
 )
 from gate.baseline.record import Provenance
-from gate.baseline.stores import ArtifactStore, Found, Missing
+from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import Outside, deliver, show_printed
+from gate.delivery import Outside, deliver, inside_path, progress, show_printed, where
 from gate.errors import EXIT_CANNOT_DECIDE, CannotDecide, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.approvals import approval_facts
@@ -37,6 +38,7 @@ from gate.github.event import Context, Mode, choose_mode, read_context, tier_of
 from gate.github.repository import Repository
 from gate.github.transport import Transport
 from gate.inputs import Inputs, drop_secrets, read_inputs
+from gate.latest import merged_between
 from gate.pipeline import Circumstances, Evaluated
 from gate.policy import Policy
 from gate.reports.report import InputChange, Report
@@ -113,10 +115,11 @@ class Step:
     unreadable: bool = False
     comment: str = ""
     rules: Settings | None = None
+    extra: dict[str, bytes] = field(default_factory=dict)
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
-        self.around = Circumstances(metadata=self._where())
+        self.around = Circumstances(metadata=where(self.context))
         try:
             report = self._judge(mode)
         except GateError as error:
@@ -127,11 +130,15 @@ class Step:
             report = self._failed(CannotDecide(f"the gate itself broke ({type(error).__name__}: {error}); the log has the traceback",
                                                "report it with the traceback; this is no judgement of the change"))
         evaluated, settings = self.evaluated, self.settings
+        if self.extra:
+            self.updated = "proposed"
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
-        return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=self._golden_path(),
-                       comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated)
+        golden = inside_path(settings.golden if settings else None, self.workspace)
+        return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=golden,
+                       comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated,
+                       extra=self.extra)
 
     def _failed(self, error: GateError) -> Report:
         return pipeline.failure_report(error, self.settings.policy if self.settings else Policy(), self.around)
@@ -144,7 +151,7 @@ class Step:
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
         asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
-        evaluated = self.evaluated = pipeline.evaluate(asked, _progress(), everything=mode is Mode.PUBLISH)
+        evaluated = self.evaluated = pipeline.evaluate(asked, progress(), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
         judge_event = {Mode.PULL_REQUEST: self._pull_request, Mode.PUBLISH: self._default_branch}.get(mode, self._compare_only)
@@ -160,8 +167,18 @@ class Step:
     def _compare(self, settings: Settings, evaluated: Evaluated) -> Report:
         """Against the stored baseline, by the rules in force."""
         rules = self.rules or settings
-        found = self._store(rules).find(self._base, self.context.run_id)
+        before = self._base if self.context.event in ("pull_request", "merge_group") else ""
+        found = self._find(self._store(rules), self._base, before, settings, evaluated)
         return self._assess(evaluated, found, rules) if isinstance(found, Found) else self._adopt(found, settings, evaluated)
+
+    def _find(self, store: Store, contained_in: str, before: str, settings: Settings, evaluated: Evaluated) -> Found | Missing:
+        """The baseline. ``before``: the commit that this change is measured against, "" where it is none: what it does to a committed
+        baseline is shown and asks for an approval."""
+        found = store.find(contained_in, self.context.run_id)
+        if before:
+            found, changes = with_committed(store, found, before, self.context, settings, evaluated)
+            self.around = replace(self.around, changes=(*self.around.changes, *changes))
+        return found
 
     def _adopt(self, missing: Missing, settings: Settings, evaluated: Evaluated) -> Report:
         """No baseline: fine only where there never was one and this change brings the gate."""
@@ -199,7 +216,7 @@ class Step:
     def _default_branch(self, settings: Settings, evaluated: Evaluated) -> Report:
         self._know(label=settings.baseline.label)
         store = self._store(settings)
-        found = store.find(self.context.sha, self.context.run_id)
+        found = self._find(store, self.context.sha, self.context.before, settings, evaluated)
         approval, why_not = merged_approval(self.repository, self.context, settings.baseline.label, self.sleep)
         self.around = replace(self.around, approval=approval)
         if approval and approval.eligible and isinstance(found, Found):
@@ -211,9 +228,8 @@ class Step:
                 self._say(why_not)
                 self.around = replace(self.around, approval=None)
             report = self._assess(evaluated, found, settings)
-            self.updated = (publisher.overwrite(report, grant, found.record.digest) if grant and report.exit_code == 0
-                            else publisher.carry(found, report))
-            return report
+            return self._published(report, publisher.overwrite(report, grant, found.record.digest) if grant and report.exit_code == 0
+                                   else publisher.carry(found, report))
         provenance = grant
         if provenance is None:
             # A baseline that is lost comes back only by a person's doing; waiting for its expiry is not an approval.
@@ -223,9 +239,14 @@ class Step:
             provenance = Provenance(by=by)
         report = self._assess(evaluated, None, settings)
         if report.verdict == "no-baseline":
-            self.updated = publisher.overwrite(report, provenance, "")
-            report = replace(report, notes=(*report.notes, *first_words(found, provenance)))
+            done = publisher.overwrite(report, provenance, "")
+            words = first_words(found, provenance) if done.state != "no" else ()
+            report = self._published(replace(report, notes=(*report.notes, *words)), done)
         return report
+
+    def _published(self, report: Report, done: Published) -> Report:
+        self.updated = done.state
+        return replace(report, notes=(*report.notes, *done.notes))
 
     def _rules_at(self, base: str, settings: Settings) -> Settings:
         """The rules in force are the base branch's; what this change makes of them is shown and takes effect after the merge. Where the
@@ -258,24 +279,15 @@ class Step:
         latest = pipeline.reference_of(found.latest) if found.latest else None
         report = pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, splits=rules.splits,
                                  repeats=evaluated.repeats, latest=latest)
-        return replace(report, notes=(*report.notes, *self._between(report)))
-
-    def _between(self, report: Report) -> tuple[str, ...]:
-        """What is merged while the default branch's run has not ended yet must not be laid to this change unsaid."""
-        drop = next((check for check in report.checks if check.name == "drop"), None)
-        ran = report.latest.info.commit if report.latest and report.latest.info else ""
-        if self.context.pull_request is None or not ran or ran == self._base or drop is None or drop.outcome == "pass":
-            return ()
-        return (f"The latest run on main is of {ran[:7]}, and the base of this change is {self._base[:7]}: what was merged in between is "
-                "part of what `drop` sees. Run this job again once main's run has ended.",)
+        if self.context.pull_request is None:
+            return report
+        return replace(report, notes=(*report.notes, *merged_between(report.latest, report.checks, self._base)))
 
     # -- the outside world ---------------------------------------------------------------------------------------------
 
-    def _store(self, rules: Settings) -> ArtifactStore:
-        context = self.context
-        return ArtifactStore(self.repository, rules.baseline, rules.gate, repository_id=context.repository_id,
-                             default_branch=context.default_branch, workflow=context.workflow_path, server_url=context.server_url,
-                             service=self._service, clock=self.clock)
+    def _store(self, rules: Settings) -> Store:
+        return open_store(self.repository, rules, self.context, self.workspace, service=self._service, keep=self.extra.__setitem__,
+                          clock=self.clock)
 
     def _service(self) -> ArtifactService:
         return ArtifactService(self.service_environ, sleep=self.sleep)
@@ -285,32 +297,8 @@ class Step:
         done = self._service().upload(name, make_zip(files))
         return f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}/artifacts/{done.id}"
 
-    def _golden_path(self) -> str:
-        if self.settings is None:
-            return ""
-        path, root = self.settings.golden.resolve(), self.workspace.resolve()
-        return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
-
-    def _where(self) -> dict[str, Any]:
-        context, pull = self.context, self.context.pull_request
-        facts = {"head_sha": context.head_sha, "run_url": context.run_url, "run_id": context.run_id, "run_attempt": context.attempt,
-                 "repository_url": f"{context.server_url}/{context.repository}"}
-        return facts | ({"pull_request": pull.number, "base_sha": pull.base_sha} if pull else {})
-
     def _know(self, **facts: Any) -> None:
         self.around = replace(self.around, metadata={**self.around.metadata, **facts})
 
     def _say(self, *notes: str) -> None:
         self.around = replace(self.around, notes=(*self.around.notes, *notes))
-
-
-def _progress() -> pipeline.Progress:
-    """A line every few seconds; a job log is no terminal."""
-    last = [time.monotonic()]
-
-    def say(done: int, total: int) -> None:
-        if time.monotonic() - last[0] >= 5.0 or done == total:
-            last[0] = time.monotonic()
-            print(f"answered {done} of {total} queries", flush=True)
-
-    return say

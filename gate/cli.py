@@ -128,8 +128,14 @@ def build_parser() -> argparse.ArgumentParser:
     _command(snapshot, "show", "print what a snapshot is", "snapshot_show").add_argument("directory", type=Path, metavar="DIR")
 
     baseline = _group(commands, "baseline", "look at baseline records")
-    for name, text in (("show", "print a record: what, when, who and why"), ("verify", "check that a record is whole")):
-        _command(baseline, name, text, f"baseline_{name}").add_argument("record", type=Path, metavar="RECORD")
+    show = _command(baseline, "show", "print a record, or the chain of several: what, when, who and why", "baseline_show")
+    show.add_argument("records", type=Path, nargs="*", metavar="RECORD", help="record files, or folders of them")
+    show.add_argument("--repository", metavar="OWNER/NAME",
+                      help="read the history of its baseline branch instead (GITHUB_TOKEN, GITHUB_API_URL)")
+    show.add_argument("--branch", default="retrieval-gate-baselines", help="the branch (default: retrieval-gate-baselines)")
+    show.add_argument("--gate", default="default", help="id of the gate (default: default)")
+    check = _command(baseline, "verify", "check that a record is whole", "baseline_verify")
+    check.add_argument("record", type=Path, metavar="RECORD")
     return parser
 
 

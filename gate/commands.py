@@ -218,10 +218,9 @@ def snapshot_show(options: Namespace) -> int:
 
 def baseline_show(options: Namespace) -> int:
     """``baseline show``."""
-    from gate.baseline.record import read_record
-    from gate.reports.records import record_text
+    from gate.baseline.show import show
 
-    console.show(record_text(read_record(options.record)))
+    console.show(show(options.records, options.repository, options.branch, options.gate))
     return 0
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from gate import jsonio
 from gate.errors import InvalidInput
 from gate.github import commands
 from gate.github.comments import CommentResult, upsert_comment
@@ -42,6 +45,22 @@ class Outside:
     upload: Upload | None
 
 
+def where(context: Context) -> dict[str, Any]:
+    """What a report says of the run that it is from."""
+    pull = context.pull_request
+    facts = {"head_sha": context.head_sha, "run_url": context.run_url, "run_id": context.run_id, "run_attempt": context.attempt,
+             "repository_url": f"{context.server_url}/{context.repository}"}
+    return facts | ({"pull_request": pull.number, "base_sha": pull.base_sha} if pull else {})
+
+
+def inside_path(file: Path | None, workspace: Path) -> str:
+    """A file's path from the repository's root, as annotations name it; "" for one that is not in it."""
+    if file is None:
+        return ""
+    path, root = file.resolve(), workspace.resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+
+
 def report_folder(workspace: Path, report_dir: str) -> Path:
     """The folder for the reports. A pull request may not make it lead out of the workspace, by a link for instance."""
     folder = workspace / report_dir
@@ -51,14 +70,15 @@ def report_folder(workspace: Path, report_dir: str) -> Path:
 
 
 def deliver(report: Report, outside: Outside, *, run: bytes | None = None, comment: str = "always", golden: str = "",
-            baseline_updated: str = "no") -> int:
-    """Hand everything over; returns the exit code of the step. What cannot be delivered is said and changes no verdict."""
+            baseline_updated: str = "no", extra: Mapping[str, bytes] | None = None) -> int:
+    """Hand everything over; returns the exit code of the step. What cannot be delivered is said and changes no verdict. ``extra``: files
+    that go with the reports."""
     lines = commands.neutralise(render_text(report))
     print(lines)
     for item in annotations(report, golden):
         print(commands.annotation(item.level, item.message, title=item.title, file=item.file, line=item.line))
-    folder = _attempt("the reports", lambda: _files(report, outside, run))
-    url = _attempt("the report artifact", lambda: _artifact(report, outside, folder)) if folder else None
+    folder = _attempt("the reports", lambda: _files(report, outside, run, extra or {}))
+    url = _attempt("the report artifact", lambda: _artifact(report, outside, folder, extra or {})) if folder else None
     _attempt("the job summary", lambda: commands.append_summary(outside.files.get("GITHUB_STEP_SUMMARY"), render_summary(report)))
     result = _comment(report, outside, comment)
     if result.detail:
@@ -91,26 +111,28 @@ def _attempt(what: str, action: Callable[[], object]) -> object:
         return None
 
 
-def _files(report: Report, outside: Outside, run: bytes | None) -> Path:
+def _files(report: Report, outside: Outside, run: bytes | None, extra: Mapping[str, bytes]) -> Path:
     folder = report_folder(outside.workspace, outside.report_dir)
     write_reports(report, folder, run)
+    for name, data in extra.items():
+        jsonio.write_atomic(folder / name, data)
     owner = outside.workspace.stat()
     if os.geteuid() == 0:
         # The container is root and the runner is not: root's files would break the clean-up of a self-hosted runner.
-        for path in (folder, *_written(folder)):
+        for path in (folder, *_written(folder, extra)):
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return folder
 
 
-def _written(folder: Path) -> list[Path]:
+def _written(folder: Path, extra: Iterable[str]) -> list[Path]:
     """Our own files; whatever else a pull request put into the folder is none of ours."""
-    return [path for name in REPORT_FILES if (path := folder / name).is_file() and not path.is_symlink()]
+    return [path for name in (*REPORT_FILES, *extra) if (path := folder / name).is_file() and not path.is_symlink()]
 
 
-def _artifact(report: Report, outside: Outside, folder: object) -> str:
+def _artifact(report: Report, outside: Outside, folder: object, extra: Mapping[str, bytes]) -> str:
     if outside.upload is None or not isinstance(folder, Path):
         return ""
-    files = {path.name: path.read_bytes() for path in _written(folder)}
+    files = {path.name: path.read_bytes() for path in _written(folder, extra)}
     return outside.upload(REPORT_ARTIFACT + report.gate, files)
 
 
@@ -123,6 +145,18 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
     quiet = report.verdict in ("pass", "no-baseline") and (compared is None or compared.identical)
     return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
                           context.attempt, graphql_url=context.graphql_url, create=not (wish == "on-change" and quiet))
+
+
+def progress() -> Callable[[int, int], None]:
+    """Says how far a run is, a line every few seconds; a job log is no terminal."""
+    last = [time.monotonic()]
+
+    def say(done: int, total: int) -> None:
+        if time.monotonic() - last[0] >= 5.0 or done == total:
+            last[0] = time.monotonic()
+            print(f"answered {done} of {total} queries", flush=True)
+
+    return say
 
 
 def show_printed(text: str) -> None:

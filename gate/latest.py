@@ -112,6 +112,17 @@ def drop_checks(comparison: Comparison, latest: Latest, policy: Policy) -> list[
     return [anchor, Check(drop.name, drop.outcome, drop.sentence + _again(latest.again), drop.numbers)]
 
 
+def merged_between(latest: Latest | None, checks: Sequence[Check], base: str) -> tuple[str, ...]:
+    """What is merged while the default branch's run has not ended yet must not be laid to a change unsaid. ``base``: the commit that the
+    change builds on."""
+    drop = next((check for check in checks if check.name == "drop"), None)
+    ran = latest.info.commit if latest and latest.info else ""
+    if not ran or ran == base or drop is None or drop.outcome == "pass":
+        return ()
+    return (f"The latest run on main is of {ran[:7]}, and the base of this change is {base[:7]}: what was merged in between is "
+            "part of what `drop` sees. Run this job again once main's run has ended.",)
+
+
 def _shares(comparison: Comparison, latest: Latest) -> str:
     if comparison.identical or not latest.n or comparison.main.changed == 0:
         return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gate import jsonio
+from gate.baseline_settings import BaselineSettings, read_baseline, store_rows
 from gate.errors import InvalidInput
 from gate.fields import Section
 from gate.policy import Policy
@@ -55,15 +56,6 @@ class SnapshotSettings:
 
 
 @dataclass(frozen=True)
-class BaselineSettings:
-    """How the baseline is named and who may move it. Part of what is taken from the base branch."""
-
-    label: str = "baseline-update"
-    artifact: str = "retrieval-gate-baseline"
-    workflow: str = ""
-
-
-@dataclass(frozen=True)
 class Settings:
     """One gate at one tier. Paths are absolute or relative to the working directory; ``source`` is the config file.
 
@@ -102,8 +94,9 @@ def policy_facts(settings: Settings) -> dict[str, Any]:
     digests and a comment shows as old → new. A new gate id or artifact name would otherwise be a way to start afresh. All tiers are in
     it, whichever runs: a pull request must not loosen in silence what is asked at night."""
     baseline, rules = settings.baseline, rules_of(settings.base or settings.policy)
+    tiers = tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])
     return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules, "label": baseline.label,
-            "depth": settings.depth, **tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])}
+            "depth": settings.depth, **store_rows(baseline), **tiers}
 
 
 def policy_digest(settings: Settings) -> str:
@@ -174,10 +167,7 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
     pin = _snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
     if retriever.kind in NEEDS_SNAPSHOT and pin is None:
         top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path and digest")
-    store = top.section("baseline", top.mapping("baseline"))
-    baseline = BaselineSettings(store.text("label", "baseline-update"), store.text("artifact", "retrieval-gate-baseline"),
-                                store.text("workflow", ""))
-    store.done()
+    baseline = read_baseline(top.section("baseline", top.mapping("baseline")), paths.take)
     depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))
     policy = read_policy(rules)
     settings = Settings(

@@ -79,15 +79,17 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
               "policy.max_drop": {"rr": 0.1}, "policy.limits": {"p95_ms": 9},
               "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False,
+              "baseline.branch": "b", "baseline.path": "b.json.gz",
               "splits": ["dev"], "repeat": 1, "tiers": {"nightly": {"splits": ["blind"], "repeat": 1, "policy": {"primary": "rr"}}}}
-    config: dict = {}
-    for name in documented:
-        *parents, last = name.split(".")
-        place = config
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = values.get(name, 100)
-    assert parse_settings(yaml.safe_dump(config).encode(), "c.yml", "c.yml").policy.unit == "chunk"
+    for store, other in (("branch", "baseline.path"), ("file", "baseline.branch")):
+        config: dict = {}
+        for name in documented - {other}:
+            *parents, last = name.split(".")
+            place = config
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            place[last] = store if name == "baseline.store" else values.get(name, 100)
+        assert parse_settings(yaml.safe_dump(config).encode(), "c.yml", "c.yml").policy.unit == "chunk"
     getters = "text|choice|number|integer|boolean|strings|mapping|raw|_limits_by_metric"
     known = set(re.findall(rf'(?:{getters})\((?:section, )?"([a-z_]+)"', SOURCES))
     assert {name.split(".")[-1] for name in documented} >= known & {name.split(".")[-1] for name in values}

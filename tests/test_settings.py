@@ -221,3 +221,34 @@ def test_no_configuration_crashes_with_anything_but_a_typed_error(text):
         parse_settings(text.encode("utf-8", "surrogatepass"), "c.yml", "c.yml")
     except GateError as error:
         assert error.exit_code == 2
+
+
+STORE = "golden: g.jsonl\nretriever: {kind: run, file: r.jsonl}\n"
+
+
+@pytest.mark.parametrize("section, words", [
+    ("{store: brunch}", "did you mean branch"), ("{branch: x}", "`branch` belongs to `store: branch`, and the store is artifact"),
+    ("{store: branch, path: b.json}", "`path` belongs to `store: file`"), ("{store: file}", "`path` must name the file"),
+    ("{store: file, path: b.jsonl}", "would be read as a run file"), ("{store: branch, branch: 'a..b'}", "no name for a branch"),
+    ("{store: branch, branch: '-x'}", "no name for a branch"), ("{store: branch, branch: 'a b'}", "no name for a branch"),
+    ("{store: branch, branch: 'x.lock'}", "no name for a branch"), ("{store: branch, branch: 'x/'}", "no name for a branch")])
+def test_a_store_that_cannot_be_meant_is_an_error_with_its_line(section, words):
+    with pytest.raises(InvalidInput) as caught:
+        parse_settings(f"{STORE}baseline: {section}\n".encode(), "c.yml", "c.yml")
+    assert words in caught.value.problems[0] and caught.value.problems[0].startswith("c.yml:3")
+
+
+def test_the_stores_settings_are_rules_and_the_usual_store_adds_none():
+    def facts(section):
+        return policy_facts(parse_settings(f"{STORE}baseline: {section}\n".encode(), "c.yml", "c.yml"))
+
+    usual = facts("{}")
+    assert facts("{store: artifact}") == usual and not {"store", "branch", "path"} & usual.keys()
+    assert facts("{store: branch}") == usual | {"store": "branch", "branch": "retrieval-gate-baselines"}
+    assert facts("{store: file, path: a/b.json.gz}") == usual | {"store": "file", "path": "a/b.json.gz"}
+
+
+def test_a_committed_baseline_stays_inside_the_repository(tmp_path):
+    (tmp_path / "c.yml").write_text(STORE + "baseline: {store: file, path: ../b.json.gz}\n")
+    with pytest.raises(InvalidInput, match="leads out of the repository"):
+        load_settings(tmp_path / "c.yml", tmp_path)

@@ -6,19 +6,23 @@ name."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from gate.baseline.approval import WRITERS
-from gate.baseline.record import BASELINES
+from gate.baseline.record import BASELINES, Record
 
 MANIFEST_SCHEMA = 1
 STATES = ("bootstrap", "carried", "approved")
 EVENTS = ("push", "schedule", "workflow_dispatch")
 WORKFLOWS = ".github/workflows/"
+# GitHub's clocks need not agree to the second.
+_SLACK = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What GitHub's list says about an artifact."""
+    """What GitHub's list says about an artifact; of a commit in a branch, what its message claims. ``written_at``: when it was stored, ISO
+    8601, where only that ties it to its run; "" elsewhere."""
 
     name: str
     repository_id: int
@@ -26,6 +30,7 @@ class Origin:
     head_branch: str
     head_sha: str
     expired: bool = False
+    written_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Job:
 @dataclass(frozen=True)
 class RunFacts:
     """What GitHub says about the run. ``actor_permission``: what the person who started it may do now; asked for dispatches
-    only."""
+    only. ``began``, ``ended``: ISO 8601, "" for unknown or under way."""
 
     event: str
     status: str
@@ -51,6 +56,8 @@ class RunFacts:
     head_repository_id: int
     actor: str = ""
     actor_permission: str = ""
+    began: str = ""
+    ended: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,11 @@ class RecordFacts:
     repository_id: int
     snapshot_digest: str
     provenance: str
+
+
+def record_facts(record: Record) -> RecordFacts:
+    """Of a whole record."""
+    return RecordFacts(record.digest, record.gate, record.repository_id, record.snapshot_digest, record.provenance.kind)
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,8 @@ def _run(run: RunFacts, origin: Origin, wanted: Wanted) -> Refusal | None:
         return _foreign(f"its run was on {run.head_branch}, not on {wanted.default_branch}")
     if run.head_sha != origin.head_sha:
         return _foreign("its run was for another commit than the artifact says")
+    if origin.written_at and run.began and not _within(origin.written_at, run):
+        return _foreign(f"it was written at {origin.written_at}, and not while the run that it names was under way")
     expected = workflow_file(wanted.workflow)
     if not expected:
         return _foreign("it is not known which workflow may publish the baseline (setting `baseline.workflow`)")
@@ -163,6 +177,14 @@ def _run(run: RunFacts, origin: Origin, wanted: Wanted) -> Refusal | None:
     if run.event == "workflow_dispatch" and run.actor_permission not in WRITERS:
         return _foreign(f"it was started by hand by {run.actor or 'somebody unknown'}, who has no write permission")
     return None
+
+
+def _within(moment: str, run: RunFacts) -> bool:
+    try:
+        at, began = datetime.fromisoformat(moment), datetime.fromisoformat(run.began)
+        return began - _SLACK <= at and (not run.ended or at <= datetime.fromisoformat(run.ended) + _SLACK)
+    except (ValueError, TypeError):
+        return False
 
 
 def _expired(candidate: Candidate) -> Refusal | None:

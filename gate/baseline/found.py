@@ -10,6 +10,8 @@ from gate.errors import BaselineUnavailable
 from gate.reports.report import BaselineInfo
 
 _DAY = 86_400.0
+# What a run on the default branch may have come to for the next approval to build on it. Anything else, inconclusive too, may hide a loss.
+CLEAN = ("pass", "accepted", "no-baseline", "")
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,15 @@ _CAPS = Caps(file=MAX_PACKED, total=MAX_PACKED + 1024**2)
 _MAX_MANIFEST = 64 * 1024
 
 
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The file."""
+    return jsonio.pretty(asdict(manifest)).encode()
+
+
 def pack_artifact(manifest: Manifest, record_bytes: bytes, latest_bytes: bytes = b"") -> bytes:
     """The zip to upload; the record's bytes go in as they are, so a carried record stays the same to the bit. ``latest_bytes``: the
     packed record of the storing run itself, where it is another one."""
-    files = {MANIFEST_FILE: jsonio.pretty(asdict(manifest)).encode(), RECORD_FILE: record_bytes}
+    files = {MANIFEST_FILE: manifest_bytes(manifest), RECORD_FILE: record_bytes}
     return make_zip(files | ({LATEST_FILE: latest_bytes} if latest_bytes else {}))
 
 
@@ -26,11 +31,17 @@ def unpack_artifact(data: bytes, name: str) -> tuple[Manifest, Record, bytes]:
     """Manifest, record and the record's bytes from a stranger's zip. Raises InvalidInput for everything that is not what we
     write."""
     found = read_zip(data, (MANIFEST_FILE, RECORD_FILE), _CAPS, name)
-    manifest = _manifest(found[MANIFEST_FILE], name)
+    manifest = read_manifest(found[MANIFEST_FILE], name)
     return manifest, unpack(found[RECORD_FILE], f"{name}, {RECORD_FILE}"), found[RECORD_FILE]
 
 
-def _manifest(data: bytes, name: str) -> Manifest:
+def latest_bytes_of(data: bytes) -> bytes:
+    """The packed record of the storing run from the same zip."""
+    return read_zip(data, (LATEST_FILE,), Caps(file=MAX_PACKED, total=MAX_PACKED), LATEST_FILE)[LATEST_FILE]
+
+
+def read_manifest(data: bytes, name: str) -> Manifest:
+    """A manifest from a stranger's bytes. Raises InvalidInput for everything that is not what we write."""
     try:
         if len(data) > _MAX_MANIFEST:
             raise jsonio.NotJson("too long")

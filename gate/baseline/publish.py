@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gate.baseline.approval import WRITERS, Eligibility, judge
+from gate.baseline.found import CLEAN
 from gate.baseline.making import make_record
 from gate.baseline.record import Provenance, Record, pack
-from gate.baseline.stores import Found, Missing, Store
+from gate.baseline.stores import Found, Missing, Published, Store
 from gate.github.approvals import approval_facts
 from gate.github.event import Context
 from gate.github.merges import hinted_numbers, merged_pulls
@@ -17,9 +18,6 @@ from gate.github.repository import Repository
 from gate.pipeline import Evaluated
 from gate.reports.report import Report
 from gate.settings import Settings
-
-# What a run on the default branch may have come to for the next approval to build on it. Anything else, inconclusive too, may hide a loss.
-_CLEAN = ("pass", "accepted", "no-baseline", "")
 
 
 def merged_approval(repository: Repository, context: Context, label: str,
@@ -58,10 +56,13 @@ def not_seen_by_the_approver(repository: Repository, context: Context, approval:
     """Why an approval does not cover all that a new baseline would take in; "" when it does.
 
     Whatever landed between the run that stored the baseline and this merge was red there, or has not been judged yet. An approval speaks
-    for it only if the approved commit already contained it, so that the comment showed it.
+    for it only if the approved commit already contained it, so that the comment showed it. Where nothing is published (a committed
+    file), what this run would have at most is a proposal, and whoever approves that sees all of it.
     """
+    if not found.published_at:
+        return ""
     judged = found.published_at == context.before or repository.is_ancestor_or_same(context.before, found.published_at)
-    if judged and found.verdict in _CLEAN or repository.is_ancestor_or_same(context.before, approval.head_sha):
+    if judged and found.verdict in CLEAN or repository.is_ancestor_or_same(context.before, approval.head_sha):
         return ""
     why = (f"the run of {found.published_at[:7]} ended with «{found.verdict}»" if judged
            else f"no run of {context.before[:7]} has passed yet")
@@ -78,7 +79,7 @@ def may_start_afresh(repository: Repository, context: Context) -> str:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Writes records of one run to a store. ``state`` names in the results: bootstrap, approved, carried."""
+    """Writes records of one run to a store."""
 
     store: Store
     context: Context
@@ -86,19 +87,18 @@ class Publisher:
     evaluated: Evaluated
     clock: Callable[[], float]
 
-    def carry(self, found: Found, report: Report) -> str:
+    def carry(self, found: Found, report: Report) -> Published:
         """The same bytes once more: their content does not change, their expiry does. Beside them goes what this run retrieved."""
         context = self.context
-        self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
-                           carried_from=found.artifact_id, verdict=report.verdict, latest=self._record(report, Provenance("latest")))
-        return "carried"
+        return self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
+                                  carried_from=found.artifact_id, verdict=report.verdict,
+                                  latest=self._record(report, Provenance("latest")))
 
-    def overwrite(self, report: Report, provenance: Provenance, parent: str) -> str:
+    def overwrite(self, report: Report, provenance: Provenance, parent: str) -> Published:
         """This run becomes the baseline."""
         context = self.context
-        self.store.publish(pack(self._record(report, provenance, parent)), provenance.kind, head_sha=context.sha,
-                           run_id=context.run_id, job=context.job, verdict=report.verdict)
-        return provenance.kind
+        return self.store.publish(pack(self._record(report, provenance, parent)), provenance.kind, head_sha=context.sha,
+                                  run_id=context.run_id, job=context.job, verdict=report.verdict)
 
     def _record(self, report: Report, provenance: Provenance, parent: str = "") -> Record:
         context = self.context

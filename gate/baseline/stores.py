@@ -7,39 +7,61 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gate.baseline.artifact_shelf import ArtifactShelf
 from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest, Wanted
 from gate.baseline.found import Found, Missing
+from gate.baseline.lookups import Lookups
 from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import BASELINES, MAX_PACKED, Record, pack, unpack
 from gate.baseline.search import Search
+from gate.baseline.standing import Standing, newest_standing
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
 from gate.github.repository import Repository
 from gate.settings import BaselineSettings
 
-__all__ = ["ArtifactStore", "Found", "Missing", "Published", "Store"]
+__all__ = ["ArtifactStore", "Found", "Missing", "Published", "Store", "check_publishable"]
 
 
 @dataclass(frozen=True)
 class Published:
-    """What was stored."""
+    """What came of publishing. ``state``: bootstrap, carried or approved; "no" when nothing was stored, which is no fault: there was
+    nothing to store, or another run was right to be there before. ``notes``: sentences for the report."""
 
     name: str
-    artifact_id: int
     record_digest: str
     state: str
     url: str
+    artifact_id: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Store(Protocol):
     """A place that keeps baselines."""
 
     def find(self, base_sha: str, own_run_id: int = 0) -> Found | Missing:
-        """The newest acceptable baseline that ``base_sha`` contains."""
+        """The newest acceptable baseline that ``base_sha`` contains. ``own_run_id``: what this very run has stored (in an earlier attempt)
+        is left out."""
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
                 verdict: str = "", latest: Record | None = None) -> Published:
-        """Store a packed record as the baseline of the commit ``head_sha``. ``latest``: what that commit itself retrieves, where the
-        record is an older one."""
+        """Store a packed record as the baseline of the commit ``head_sha``. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB,
+        by which a reader finds out whether this job succeeded; ``latest``: what that commit itself retrieves, where the record is an
+        older one."""
+
+
+def check_publishable(data: bytes, state: str, gate: str) -> Record:
+    """The record, if it may become ``state`` of this gate. Anything else is a fault of the caller."""
+    record = unpack(data, "the record to publish")
+    kind = record.provenance.kind
+    if record.gate != gate or state not in STATES or kind not in BASELINES or (state != "carried" and kind != state):
+        raise ValueError(f"a record of gate {record.gate!r} with provenance {kind} cannot be published as {state} for gate {gate!r}")
+    return record
+
+
+def overtaken(other: Standing) -> str:
+    """What a run is told that judged by a baseline while another run stored the next one."""
+    return (f"While this run was under way, that of {other.manifest.head_sha[:7]} stored another baseline ({other.manifest.state}, "
+            f"{other.item.label}). This run was still compared with the one before it; run this job again to be compared with the new one.")
 
 
 class ArtifactStore:
@@ -61,19 +83,19 @@ class ArtifactStore:
         session: Any = None,
     ) -> None:
         self.name = f"{settings.artifact}-{gate}"
-        self._repository, self._service, self._clock, self._session = repository, service, clock, session
+        self._repository, self._service, self._clock = repository, service, clock
         self._url = f"{server_url}/{repository.full_name}"
-        self._wanted = Wanted(
-            tuple(self.name + suffix for suffix in SUFFIXES), gate, repository_id, default_branch, settings.workflow or workflow
-        )
-
-    # -- finding -------------------------------------------------------------------------------------------------------
+        names = tuple(self.name + suffix for suffix in SUFFIXES)
+        self._wanted = Wanted(names, gate, repository_id, default_branch, settings.workflow or workflow)
+        self._shelf = ArtifactShelf(repository, names, self._url, session)
+        self._seen: int | None = None
 
     def find(self, base_sha: str, own_run_id: int = 0) -> Found | Missing:
-        """See :class:`Store`. ``own_run_id``: artifacts of this very run (an earlier attempt) are left out."""
-        return Search(self._repository, self._wanted, base_sha, own_run_id, self._url, self._clock(), self._session).find()
-
-    # -- publishing ----------------------------------------------------------------------------------------------------
+        """See :class:`Store`."""
+        search = Search(self._repository, self._wanted, self._shelf, base_sha, own_run_id, self._clock())
+        found = search.find()
+        self._seen = max((item.id for item in search.listed), default=0)
+        return found
 
     def publish(
         self,
@@ -88,16 +110,9 @@ class ArtifactStore:
         latest: Record | None = None,
         days: int | None = None,
     ) -> Published:
-        """See :class:`Store`. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB, by which a reader finds out whether this
-        job succeeded; ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no artifact
-        service."""
-        record = unpack(data, "the record to publish")
-        kind = record.provenance.kind
-        if record.gate != self._wanted.gate or state not in STATES or kind not in BASELINES or (state != "carried" and kind != state):
-            raise ValueError(
-                f"a record of gate {record.gate!r} with provenance {kind} cannot be published as {state} "
-                f"for gate {self._wanted.gate!r}"
-            )
+        """See :class:`Store`. ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no
+        artifact service."""
+        record = check_publishable(data, state, self._wanted.gate)
         if self._service is None:
             raise ValueError("this store was built for reading only")
         beside = pack(latest) if latest else b""
@@ -118,4 +133,16 @@ class ArtifactStore:
             latest.digest if latest else "",
         )
         done = self._service().upload(self.name, pack_artifact(manifest, data, beside), days=days)
-        return Published(done.name, done.id, record.digest, state, f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}")
+        url = f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}"
+        return Published(done.name, record.digest, state, url, done.id, self._meanwhile(run_id))
+
+    def _meanwhile(self, run_id: int) -> tuple[str, ...]:
+        """What another run has made the baseline since this one looked. Nothing is lost by it, for whoever reads later weighs both, but
+        this run has judged by what was there before. Asked after the upload: so of two runs at least one sees the other."""
+        if self._seen is None:
+            return ()
+        since = [item for item in self._shelf.items() if item.id > self._seen and item.run_id != run_id]
+        other = newest_standing(since, self._wanted, self._shelf, Lookups(self._repository, self._wanted.default_branch, self._shelf))
+        if other is None or other.manifest.state == "carried":
+            return ()
+        return (overtaken(other),)

@@ -30,8 +30,8 @@ _JSON = "application/json"
 # Names that follow when one is taken for good. Gate ids have no dot, so this is nobody else's name.
 SUFFIXES = ("", ".2")
 _CURE = (
-    "use a runner with the v4 artifact service (github.com, *.ghe.com); GitHub Enterprise Server has none, see README, "
-    "«Where the baseline is kept»"
+    "use a runner with the v4 artifact service (github.com, *.ghe.com); GitHub Enterprise Server has none: keep the baseline in a "
+    "branch there (`baseline.store: branch`; README, «Where the baseline is kept»)"
 )
 
 

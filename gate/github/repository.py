@@ -41,8 +41,8 @@ class Repository:
 
     # -- content and history -------------------------------------------------------------------------------------------
 
-    def file_at(self, path: str, ref: str) -> bytes | None:
-        """The bytes of a file at a commit or branch; None when it does not exist there.
+    def file_at(self, path: str, ref: str, limit: int = MAX_FILE) -> bytes | None:
+        """The bytes of a file at a commit or branch, ``limit`` at most; None when it does not exist there.
 
         GitHub says 404 to "no such file" and to "you may not look" alike. A missing configuration means "first adoption", so
         the two must not be confused: the commit itself has to be readable before the file counts as absent."""
@@ -51,7 +51,7 @@ class Repository:
             raise InvalidInput(f"{path!r} is no path inside the repository")
         try:
             answer = self.transport.request(
-                "GET", f"{self.path}/contents/{quote(clean)}", params={"ref": ref}, accept=RAW_MEDIA, limit=MAX_FILE
+                "GET", f"{self.path}/contents/{quote(clean)}", params={"ref": ref}, accept=RAW_MEDIA, limit=limit
             )
         except NotFound:
             self.transport.request("GET", f"{self.path}/commits/{quote(ref, safe='')}", accept=_SHA_MEDIA)

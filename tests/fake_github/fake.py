@@ -61,6 +61,8 @@ class FakeGitHub(EventVerbs, FaultVerbs):
         self.association_calls: dict[str, int] = {}
         # Whether a re-run may use an artifact name of an earlier attempt; both behaviours have been reported.
         self.same_name_per_attempt = False
+        # Whether commits that apps write through the API are signed by the service; GHES does so only when told to.
+        self.signs_commits = True
         # Changes answers before they are checked; only for tests of the check itself.
         self.distort: Callable[[str, Any], Any] | None = None
         self.requests: list[Logged] = []

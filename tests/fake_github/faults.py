@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,7 @@ class Fault:
     delay: float = 0.0  # seconds before the answer; alone it only slows the real answer down
     after_effect: bool = False  # the request takes effect first, then its answer is lost
     skip: int = 0  # let that many matching requests through first
+    before: Callable[[], object] | None = None  # what somebody else does just before the request takes effect
 
     def matches(self, method: str, path: str) -> bool:
         return self.times > 0 and self.method in ("*", method) and re.search(self.path, path) is not None
@@ -87,6 +89,10 @@ class FaultVerbs:
         fault = Fault(method, path, status, times, headers or {}, body, **how)
         self.faults.append(fault)
         return fault
+
+    def meanwhile(self, method: str, path: str, action: Callable[[], object], *, times: int = 1, skip: int = 0) -> Fault:
+        """Something else happens between what a client has read and its next request of that kind."""
+        return self.fail_next(method, path, times=times, before=action, skip=skip)
 
     def secondary_limit(
         self, method: str = "*", path: str = "", *, retry_after: int | None = 60, status: int = 403, times: int = 1

@@ -81,6 +81,8 @@ class Handler(BaseHTTPRequestHandler):
             fault = fake.take_fault(request.method, request.path)
         if fault is not None and fault.delay:
             time.sleep(fault.delay)
+        if fault is not None and fault.before is not None:
+            fault.before()
         answer = None
         if fault is None or not fault.replaces_answer or fault.after_effect:
             try:

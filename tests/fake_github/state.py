@@ -62,13 +62,17 @@ class Commit:
     date: datetime
     git_name: str = ""
     git_email: str = ""
+    signed: bool = False  # by the service itself, as everything that an app writes through the API
 
 
 @dataclass(eq=False)
 class Network:
-    """The object store that a repository shares with all its forks, as on the real service."""
+    """The object store that a repository shares with all its forks, as on the real service. ``blobs`` and ``trees``: those that came
+    through the API and that no commit needs to hold yet; a tree is path → bytes."""
 
     commits: dict[str, Commit] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    trees: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
