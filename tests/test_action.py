@@ -561,3 +561,37 @@ def test_comment_never_does_not_silence_a_broken_golden_set(started):
     pr = started.pull({"retrieval-gate.yml": CONFIG + "comment: never\n", "golden.jsonl": "{broken\n"})
     outcome = started.on_pull(pr, "opened")
     assert (outcome.code, outcome.outputs["comment-status"]) == (2, "created")
+
+
+@pytest.mark.parametrize("action", ["opened", "synchronize", "reopened", "edited", "ready_for_review", "converted_to_draft", "labeled",
+                                    "unlabeled"])
+def test_whatever_happens_to_an_open_pull_request_it_is_judged_and_never_passed_over(started, action):
+    """A run that did nothing would be a green check."""
+    pr = started.pull(HARM)
+    more = {"label": "documentation"} if "labeled" in action else {}
+    outcome = started.on_pull(pr, action, **more)
+    assert (outcome.code, outcome.verdict, outcome.outputs["lost"]) == (1, "fail", "30")
+
+
+def test_a_draft_is_judged_like_any_other(started):
+    pr = started.pull(HARM)
+    pr.draft = True
+    assert started.on_pull(pr, "opened").verdict == "fail" and len(started.comments(pr)) == 1
+
+
+def test_a_pull_request_that_is_turned_to_another_base_is_judged_again(started):
+    started.fake.set_branch(started.repo, "next", started.repo.tip, by="maria")
+    pr = started.pull(HARM)
+    assert started.on_pull(pr, "opened").code == 1
+    pr.base_ref = "next"
+    assert started.on_pull(pr, "edited").code == 1
+    (comment,) = started.comments(pr)
+    assert comment.startswith("## ❌")
+
+
+def test_a_run_whose_fork_was_deleted_meanwhile_is_judged(started):
+    pr = started.pull(HARM, author="eve", fork=True)
+    sha, gh = started.fake.test_merge(pr), started.fake.run(started.repo, pr=pr)
+    pr.head_repo = None
+    outcome = started._run(gh, started.fake.pull_request_event(pr, "synchronize"), sha)
+    assert (outcome.code, outcome.verdict, outcome.outputs["lost"]) == (1, "fail", "30")
