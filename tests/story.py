@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gate.action import main
+from gate.github.archives import make_zip
 from tests.fake_github import GATE_PATH, FakeGitHub
 
 N = 300
+FORK_TOKEN, COMPANION_TOKEN = "ghs_fork_token_for_reading", "ghs_token_of_the_companion"
+COMMENTER = ".github/workflows/retrieval-gate-comment.yml"
+# What the example's job gets; the test of the example holds the two together.
+RIGHTS = {"contents": "read", "actions": "read", "pull_requests": "write"}
 CONFIG = """golden: golden.jsonl
 retriever:
   kind: run
@@ -157,3 +163,49 @@ class Story:
 
     def baselines(self) -> list:
         return self.fake.artifacts_named("retrieval-gate-baseline-default")
+
+
+class Forks(Story):
+    """A story in which the gate's runs can be followed by the companion's, whose workspace is empty."""
+
+    def __init__(self, fake, tmp, capsys, files=None):
+        super().__init__(fake, tmp, capsys, files)
+        fake.token(FORK_TOKEN, read_only=True)
+        fake.token(COMPANION_TOKEN, permissions=RIGHTS)
+        fake.user("dependabot[bot]")
+        self.gh, self.empty = None, False
+
+    def checkout(self, sha):
+        if not self.empty:
+            return super().checkout(sha)
+        folder = self.tmp / f"nothing-{self.runs}"
+        folder.mkdir()
+        return folder
+
+    def _run(self, gh, event, sha, token=None, more=None):
+        if not self.empty:
+            self.gh = gh
+        return super()._run(gh, event, sha, token, more)
+
+    def forked(self, files=None, author="eve"):
+        """A fork's pull request whose gate has run."""
+        pr = self.pull({"run.jsonl": run(lost=30)} if files is None else files, author=author, fork=True)
+        self.judged = self.on_pull(pr, "opened", token=FORK_TOKEN)
+        return pr
+
+    def on_end(self, ended=None, action="completed", token=COMPANION_TOKEN, payload=None, **inputs):
+        """The companion's run on the end of ``ended``, by default the last run of the gate."""
+        own = self.fake.run(self.repo, "workflow_run", path=COMMENTER)
+        self.empty = True
+        try:
+            return self._run(own, payload or self.fake.workflow_run_event(ended or self.gh, action), self.repo.tip, token,
+                             {f"INPUT_{name.upper()}": value for name, value in inputs.items()})
+        finally:
+            self.empty = False
+
+    def replace_report(self, change, name="retrieval-gate-report-default", ended=None):
+        """What the fork's code could upload: a newer artifact of the same name, made from the honest report.json."""
+        report = deepcopy(self.judged.report)
+        given = change(report)
+        report = given if isinstance(given, list) else report
+        return self.fake.artifact(ended or self.gh, name, make_zip({"report.json": json.dumps(report).encode()}))

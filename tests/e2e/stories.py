@@ -82,7 +82,8 @@ class RunnerStory(WikiStory):
             self.image, workspace, event, event_name=gh.event,
             github={key.removeprefix("GITHUB_").lower(): value for key, value in job.items() if key.startswith("GITHUB_")},
             services={key: value for key, value in job.items() if key.startswith("ACTIONS_")},
-            inputs={"config": "retrieval-gate.yml", "token": token or self.fake.job_token, "comment": "", "report-dir": "reports"})
+            inputs={"config": "retrieval-gate.yml", "token": token or self.fake.job_token, "comment": "", "report-dir": "reports",
+                    **{key.removeprefix("INPUT_").lower(): value for key, value in (more or {}).items() if key.startswith("INPUT_")}})
         self.finish(gh, done.exit_code)
         path = workspace / "reports" / "report.json"
         return Outcome(done.exit_code, done.outputs, done.summary, done.log, json.loads(path.read_text()) if path.is_file() else {})

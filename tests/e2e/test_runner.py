@@ -10,7 +10,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.e2e import engine
 from tests.e2e.stories import RunnerStory, change, example_files, need_engine
-from tests.fake_github import FakeGitHub
+from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.story import Forks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -80,3 +81,24 @@ def test_a_retriever_that_spies_finds_nothing_and_changes_nothing(story):
     assert {found[name] for name in ("parent", "socket", "gate", "reports")} == {"PermissionError"}, found
     assert found["outputs"] == "PermissionError", found
     assert (outcome.code, outcome.verdict) == (1, "fail")
+
+
+class ForkRunner(Forks, RunnerStory):
+    """Forks, with every run in a container."""
+
+
+def test_a_forks_pull_request_gets_its_comment_from_a_container_that_has_nothing_checked_out(tmp_path, capsys):
+    need_engine()
+    with FakeGitHub(bind="0.0.0.0", start=datetime.now(UTC)) as fake:
+        RunnerStory.image = engine.build_action_image(ROOT)
+        story = ForkRunner(fake, tmp_path, capsys, example_files() | {GATE_PATH: b"name: gate\n"})
+        assert story.on_push().code == 0
+        pr = story.forked(change("tempting"))
+        assert (story.judged.code, story.judged.outputs["comment-status"]) == (1, "forbidden"), story.judged.log
+        assert not pr.comments
+        outcome = story.on_end()
+        assert (outcome.code, outcome.outputs["comment-status"]) == (0, "created"), outcome.log
+        (comment,) = story.comments(pr)
+        assert "9 queries lost their document" in comment and "Nobody has checked them" in comment
+        assert not list(story.workspace.iterdir())
+        fake.assert_clean()
