@@ -186,7 +186,7 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
         problems.append(document.at("float_grades", "`float_grades` must be true or false"))
     for key in _SIDE_FILES:
         if document.value.get(key):
-            from gate.golden.groups import misplaced
+            from gate.golden.sidefile import misplaced
 
             if fault := misplaced(path.parent, document.value[key]):
                 problems.append(document.at(key, f"`{key}` {fault}"))

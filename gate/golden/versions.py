@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gate import jsonio
-from gate.errors import InvalidInput
+from gate.golden.ids import BadLine, Ids
 from gate.golden.model import Query, Version
-from gate.golden.read import BadLine, Ids, kind_of
+from gate.golden.sidefile import Faults, name_of, side_lines
 
 _KEYS = {"id", "current", "older"}
 
@@ -36,39 +36,19 @@ def read_versions(path: Path, ids: Ids) -> Versions:
     the golden set."""
     found: dict[str, Line] = {}
     taken: dict[str, int] = {}
-    named: dict[str, int] = {}
-    problems: list[str] = []
-    warnings: list[str] = []
-    try:
-        for number, text in jsonio.read_lines(path):
-            where = f"{path}:{number}"
-            try:
-                record = jsonio.loads(text)
-                line = _line(record, number, ids)
-                if line.id and named.setdefault(line.id, number) != number:
-                    raise BadLine(f"id {line.id!r} was already given in line {named[line.id]}")
-            except (BadLine, jsonio.NotJson) as fault:
-                problems.append(f"{where}: {fault}")
-                continue
-            docs = (line.current, *line.older)
-            problems += [f"{where}: document {doc!r} is already in line {taken[doc]}" for doc in docs if doc in taken]
-            if unknown := sorted(map(str, record.keys() - _KEYS)):
-                warnings.append(f"{where}: unknown keys ignored: {', '.join(unknown)[:200]}")
-            taken |= dict.fromkeys([doc for doc in docs if doc not in taken], number)
-            found[line.current] = line
-    except InvalidInput as error:  # not UTF-8, a damaged gzip file
-        problems += error.problems
-    return Versions(found, tuple(problems), tuple(warnings))
+    faults = Faults([], [])
+    for where, line in side_lines(path, _KEYS, "id", partial(_line, ids), faults):
+        docs = (line.current, *line.older)
+        faults.problems.extend(f"{where}: document {doc!r} is already in line {taken[doc]}" for doc in docs if doc in taken)
+        taken |= dict.fromkeys([doc for doc in docs if doc not in taken], line.line)
+        found[line.current] = line
+    return Versions(found, tuple(faults.problems), tuple(faults.warnings))
 
 
-def _line(record: Any, number: int, ids: Ids) -> Line:
-    if not isinstance(record, dict):
-        raise BadLine(f"a line must be an object, not {kind_of(record)}")
+def _line(ids: Ids, record: dict[str, Any], number: int) -> Line:
     if missing := [key for key in ("current", "older") if key not in record]:
         raise BadLine(f"{', '.join(f'`{key}`' for key in missing)} missing")
-    name, older = record.get("id", ""), record["older"]
-    if not isinstance(name, str):
-        raise BadLine(f"`id` must be a string, not {kind_of(name)}")
+    name, older = name_of(record), record["older"]
     if not isinstance(older, list) or not older:
         raise BadLine("`older` must be a list of document ids")
     current, outdated = ids.take(record["current"]), tuple(sorted({ids.take(doc) for doc in older}))
