@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gate.comparison import LabelChanges
 from gate.figures import setting, short_digest
 from gate.policy import Check
 from gate.reports.report import InputChange
 from gate.tiers import in_force
+
+if TYPE_CHECKING:
+    from gate.baseline.record import Record
 
 
 def change_checks(changes: Iterable[InputChange]) -> list[Check]:
@@ -35,6 +38,14 @@ def label_changes_shown(labels: LabelChanges, on_main: LabelChanges | None = Non
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:10]) + (f" … ({len(ids)} in all)" if len(ids) > 10 else "")
+
+
+def frozen_inputs(record: Record | None, facts: Mapping[str, Any]) -> list[InputChange]:
+    """Rows for corpus, index and retriever, where the baseline is a record and this run knows its own (``facts``)."""
+    if record is None or "corpus_digest" not in facts:
+        return []
+    return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
+            *retriever_changes(record.retriever, facts["retriever"])]
 
 
 def corpus_changes(old_corpus: str, new_corpus: str, old_snapshot: str, new_snapshot: str) -> list[InputChange]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gate import __version__
 from gate import policy as policies
 from gate.baseline.kind import is_record
-from gate.changes import change_checks, corpus_changes, label_changes_shown, retriever_changes
+from gate.changes import change_checks, frozen_inputs, label_changes_shown
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.figures import plural, short_digest
@@ -237,7 +237,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         notes += [f"the baseline holds {reference.record.depth} results for each query: its {name} is too low until the next approved "
                   "baseline" for name in deep if reference.record]
         on_main = label_changes(latest.labels, golden, reference.labels) if latest and reference.labels is not None else None
-        changes = (*label_changes_shown(labels, on_main), *_frozen_inputs(reference.record, around), *around.changes)
+        changes = (*label_changes_shown(labels, on_main), *frozen_inputs(reference.record, around.metadata), *around.changes)
         checks += change_checks(changes)
         around = replace(around, changes=changes)
     latency, cost = usage_of(candidate, reference.run if reference else None)
@@ -280,15 +280,6 @@ def _depth_checks(deep: Sequence[str], policy: Policy) -> list[Check]:
     deciding = {str(policy.primary), *policy.floors, *policy.max_drop} & set(deep)
     return [Check(f"depth {name}", "fail", f"{name} looks deeper than the baseline's rankings reach, so it cannot be compared until an "
                                            "approved change makes a deeper one.") for name in sorted(deciding)]
-
-
-def _frozen_inputs(record: Record | None, around: Circumstances) -> list[InputChange]:
-    """Rows for corpus, index and retriever, where the baseline is a record and this run knows its own."""
-    facts = around.metadata
-    if record is None or "corpus_digest" not in facts:
-        return []
-    return [*corpus_changes(record.corpus_digest, facts["corpus_digest"], record.snapshot_digest, facts["snapshot_digest"]),
-            *retriever_changes(record.retriever, facts["retriever"])]
 
 
 def _must_hit(golden: GoldenSet, policy: Policy) -> list[str]:

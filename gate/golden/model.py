@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gate.jsonio import digest, digest_of_texts, dumps, quoted, sha256
@@ -120,7 +120,7 @@ class GoldenSet:
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_id", {query.id: query for query in self.queries})
 
-    @property
+    @cached_property  # several comparisons ask for it
     def labels(self) -> dict[str, str]:
         """Query id → label digest: what a baseline remembers of the golden set it was scored with."""
         return {query.id: query.label_digest for query in self.queries}

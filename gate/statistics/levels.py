@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gate.statistics.bootstrap import Interval, changed, mean_interval
 from gate.statistics.clusters import gather
-from gate.statistics.tests01 import wilson
+from gate.statistics.tests01 import clopper_pearson, wilson
 
 
 def level_interval(values: Sequence[float], confidence: float = 0.95, clusters: Sequence[str] | None = None,
@@ -24,7 +24,7 @@ def level_interval(values: Sequence[float], confidence: float = 0.95, clusters: 
     if binary and sizes is None:
         return Interval(*wilson(sum(value > 0.5 for value in values), len(values), confidence), "wilson")
     if max(values) - min(values) < 1e-9:
-        seen = ((1.0 - confidence) / 2.0) ** (1.0 / len(sums))
+        seen, _ = clopper_pearson(len(sums), len(sums), confidence)
         return Interval(values[0] * seen, 1.0 - (1.0 - values[0]) * seen, "few-changes")
     rest, _ = gather([1.0 - value for value in values], clusters)
     found, other = mean_interval(sums, confidence, sizes=sizes), mean_interval(rest, confidence, sizes=sizes)
