@@ -63,3 +63,28 @@ def golden_set(relevant: dict, **fields) -> GoldenSet:
 def run_of(rankings: dict) -> Run:
     """``{"q": ["a", "b"]}`` → a run."""
     return Run({i: Ranking(list(docs)) for i, docs in rankings.items()})
+
+
+@pytest.fixture
+def fake():
+    """A GitHub of one's own, which at the end has met no request that the real one does not know."""
+    from tests.fake_github import FakeGitHub
+
+    with FakeGitHub() as server:
+        yield server
+        server.assert_clean()
+
+
+@pytest.fixture
+def story(fake, tmp_path, capsys):
+    """A repository with a gate, before its first run. Modules about another kind of repository have a ``story`` of their own."""
+    from tests.story import Story
+
+    return Story(fake, tmp_path, capsys)
+
+
+@pytest.fixture
+def started(story):
+    """A story whose main has its baseline."""
+    assert story.on_push().code == 0
+    return story

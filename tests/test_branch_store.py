@@ -22,21 +22,8 @@ FILES = {"retrieval-gate.yml": STORED, "golden.jsonl": golden(), "run.jsonl": ru
 
 
 @pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
-
-
-@pytest.fixture
 def story(fake, tmp_path, capsys):
     return Story(fake, tmp_path, capsys, FILES)
-
-
-@pytest.fixture
-def started(story):
-    assert story.on_push().code == 0
-    return story
 
 
 def tip(story):

@@ -9,19 +9,12 @@ import yaml
 
 from gate.github.comments import Marker
 from tests.conftest import ROOT
-from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.fake_github import GATE_PATH
 from tests.fake_github.world_actions import zip_bytes
 from tests.story import COMMENTER, COMPANION_TOKEN, CONFIG, FORK_TOKEN, RIGHTS, Forks, golden, run
 
 HARM = {"run.jsonl": run(lost=30)}
 REPORT = "retrieval-gate-report-default"
-
-
-@pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
 
 
 @pytest.fixture

@@ -9,20 +9,13 @@ from dataclasses import replace
 import pytest
 
 from gate.baseline.record import Provenance, pack, unpack
-from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.fake_github import GATE_PATH
 from tests.story import CONFIG, Story, golden, run
 
 HARM = {"run.jsonl": run(lost=30)}
 PATH = "search/baseline.json.gz"
 STORED = CONFIG + f"baseline: {{store: file, path: {PATH}}}\n"
 FILES = {"retrieval-gate.yml": STORED, "golden.jsonl": golden(), "run.jsonl": run(), GATE_PATH: "name: gate\n"}
-
-
-@pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
 
 
 @pytest.fixture

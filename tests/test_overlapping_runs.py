@@ -2,24 +2,9 @@
 
 import pytest
 
-from tests.fake_github import FakeGitHub
-from tests.story import Story, run
+from tests.story import run
 
 HARM = {"run.jsonl": run(lost=30)}
-
-
-@pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
-
-
-@pytest.fixture
-def started(fake, tmp_path, capsys):
-    story = Story(fake, tmp_path, capsys)
-    assert story.on_push().code == 0
-    return story
 
 
 def both(story, first, second):

@@ -9,29 +9,10 @@ from gate.baseline.manifest import pack_artifact, unpack_artifact
 from gate.baseline.record import pack, unpack
 from gate.github.archives import read_zip
 from gate.jsonio import gzip_bytes
-from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.fake_github import GATE_PATH
 from tests.story import CONFIG, N, Story, golden, lines, run
 
 HARM = {"run.jsonl": run(lost=30)}
-
-
-@pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
-
-
-@pytest.fixture
-def story(fake, tmp_path, capsys):
-    return Story(fake, tmp_path, capsys)
-
-
-@pytest.fixture
-def started(story):
-    """A story whose main has its baseline."""
-    assert story.on_push().code == 0
-    return story
 
 
 def checks(outcome):

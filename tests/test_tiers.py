@@ -21,7 +21,7 @@ from gate.reports.json_report import report_json
 from gate.reports.text import render_text
 from gate.runs import Ranking, Run
 from tests.conftest import golden_set, run_of
-from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.fake_github import GATE_PATH
 from tests.story import CONFIG, Story, golden, lines, run
 
 BLIND = 40
@@ -230,21 +230,8 @@ def test_a_record_without_the_tiers_split_cannot_decide(files, capsys):
 
 
 @pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
-
-
-@pytest.fixture
 def story(fake, tmp_path, capsys):
     return Story(fake, tmp_path, capsys, FILES | {"retrieval-gate.yml": NIGHTLY})
-
-
-@pytest.fixture
-def started(story):
-    assert story.on_push().code == 0
-    return story
 
 
 WORSE = {"run.jsonl": run() + blind_run(lost=20)}

@@ -25,13 +25,6 @@ def fake():
         server.assert_clean()
 
 
-@pytest.fixture
-def started(fake, tmp_path, capsys):
-    story = Story(fake, tmp_path, capsys)
-    assert story.on_push().code == 0
-    return story
-
-
 def forged(story, run_facts):
     """An artifact in which nothing is wrong but who made it: a baseline under which losing 30 queries is no loss."""
     manifest, record, _ = unpack_artifact(story.baselines()[-1].data, "honest")

@@ -7,27 +7,13 @@ import os
 
 import pytest
 
-from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.fake_github import GATE_PATH
 from tests.story import Story, golden, run
 
 HARM = {"run.jsonl": run(lost=30)}
 N = 60
 PYTHON = "golden: golden.jsonl\nretriever:\n  kind: python\n  function: search:retrieve\n"
 HONEST = "def retrieve(query, n):\n    return ['d' + query.split()[-1]]\n"
-
-
-@pytest.fixture
-def fake():
-    with FakeGitHub() as server:
-        yield server
-        server.assert_clean()
-
-
-@pytest.fixture
-def started(fake, tmp_path, capsys):
-    story = Story(fake, tmp_path, capsys)
-    assert story.on_push().code == 0
-    return story
 
 
 @pytest.fixture
