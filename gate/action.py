@@ -28,7 +28,7 @@ from gate.baseline.publish import (
 from gate.baseline.record import Provenance
 from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import Outside, deliver, inside_path, progress, show_printed, where
+from gate.delivery import Outside, deliver, inside_path, show_printed, where
 from gate.errors import EXIT_CANNOT_DECIDE, CannotDecide, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.approvals import approval_facts
@@ -41,9 +41,11 @@ from gate.inputs import Inputs, drop_secrets, read_inputs
 from gate.latest import merged_between
 from gate.pipeline import Circumstances, Evaluated
 from gate.policy import Policy
+from gate.progress import shown_on
 from gate.reports.report import InputChange, Report
 from gate.runs import run_lines
 from gate.settings import Settings, load_settings, parse_settings, policy_facts
+from gate.world import World, world_of
 
 
 def main(environ: MutableMapping[str, str] | None = None, sleep: Callable[[float], None] = time.sleep,
@@ -69,6 +71,7 @@ def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None], cloc
     service_environ = {name: environ[name] for name in ("ACTIONS_RESULTS_URL", "ACTIONS_RUNTIME_TOKEN") if name in environ}
     files = {name: environ.get(name, "") for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     workspace = Path(environ.get("GITHUB_WORKSPACE") or ".")
+    world = world_of(environ, workspace=workspace, token=inputs.token, api_url=context.api_url, repository=context.repository)
     drop_secrets(environ)
     choice = choose_mode(context)
     print(f"Retrieval Gate: {choice.reason}")
@@ -81,7 +84,7 @@ def _run(environ: MutableMapping[str, str], sleep: Callable[[float], None], cloc
         from gate.companion import Companion
 
         return Companion(inputs, _completed(context, repository), repository).run(files)
-    step = Step(inputs, _completed(context, repository), workspace, repository, service_environ, sleep, clock)
+    step = Step(inputs, _completed(context, repository), workspace, repository, service_environ, world, sleep, clock)
     return step.run(choice.mode, files)
 
 
@@ -106,6 +109,7 @@ class Step:
     workspace: Path
     repository: Repository
     service_environ: Mapping[str, str]
+    world: World = World()
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
     settings: Settings | None = None
@@ -151,7 +155,7 @@ class Step:
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
         asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
-        evaluated = self.evaluated = pipeline.evaluate(asked, progress(), everything=mode is Mode.PUBLISH)
+        evaluated = self.evaluated = pipeline.evaluate(asked, self.world, shown_on(sys.stdout), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
         judge_event = {Mode.PULL_REQUEST: self._pull_request, Mode.PUBLISH: self._default_branch}.get(mode, self._compare_only)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gate import jsonio
 from gate.errors import RetrieverFailed
+from gate.figures import plural
 from gate.golden.model import Query
+from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
 from gate.runs import Ranking
 from gate.settings import Settings
+from gate.world import World
 
 if TYPE_CHECKING:
+    from gate.journal import Journal
+    from gate.progress import Progress
     from gate.snapshot.reader import Snapshot
-
-Progress = Callable[[int, int], None]
 
 
 class Answers(NamedTuple):
-    """What came back. ``failure``: why it stopped early, with what was answered until then; ``printed``: what the retriever's own code
-    wrote, made harmless for a log."""
+    """What came back, in the order of the queries. ``failure``: why it stopped early, with what was answered until then; ``printed``: what
+    the retriever's own code wrote, made harmless for a log."""
 
     rankings: Mapping[str, Ranking]
     retriever: Mapping[str, Any]
@@ -28,33 +32,54 @@ class Answers(NamedTuple):
     printed: str
 
 
-def ask(settings: Settings, snapshot: Snapshot | None, queries: Sequence[Query], aside: Collection[str],
-        progress: Progress | None) -> Answers:
-    """Start the retriever, ask every query, end it. ``aside``: ids of golden queries that are not asked."""
-    rankings: dict[str, Ranking] = {}
-    failure = None
-    retriever = build_retriever(settings, snapshot, aside)
-    try:
-        with retriever:
-            for query_id, ranking in retriever.retrieve(queries, settings.depth):
-                rankings[query_id] = ranking
-                if progress:
-                    progress(len(rankings), len(queries))
-    except RetrieverFailed as error:
-        failure = error
-    captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
-    return Answers(rankings, dict(retriever.describe()), failure, tuple(retriever.notes), captured.text() if captured is not None else "")
+class Asker(NamedTuple):
+    """One retriever's settings, what it is given, who is told how far it is, and where answers are kept while the run lasts."""
+
+    settings: Settings
+    snapshot: Snapshot | None
+    world: World
+    progress: Progress | None = None
+    journal: Journal | None = None
+
+    def ask(self, queries: Sequence[Query], aside: Collection[str], number: int = 1) -> Answers:
+        """Start the retriever, ask every query that the journal has no answer to, end it. ``aside``: ids of golden queries that are not
+        asked; ``number``: of the repeat."""
+        rankings = self.journal.answered(queries, number) if self.journal else {}
+        notes = [f"the answers to {len(rankings)} of {plural(len(queries), 'query')} are those of an earlier run that was interrupted"] \
+            if rankings else []
+        by_id, failure = {query.id: query for query in queries}, None
+        retriever = build_retriever(self.settings.retriever, Given(self.snapshot, aside, self.world))
+        try:
+            with retriever:
+                for query_id, ranking in retriever.retrieve([query for query in queries if query.id not in rankings], self.settings.depth):
+                    rankings[query_id] = ranking
+                    if self.journal:
+                        self.journal.add(by_id[query_id], ranking, number)
+                    if self.progress:
+                        self.progress(len(rankings), len(queries))
+        except RetrieverFailed as error:
+            failure = error
+        captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
+        ordered = {query.id: rankings[query.id] for query in queries if query.id in rankings}
+        return Answers(ordered, dict(retriever.describe()), failure, (*notes, *retriever.notes), captured.text() if captured else "")
+
+    def again(self, queries: Sequence[Query], aside: Collection[str]) -> tuple[list[Answers], RetrieverFailed | None]:
+        """The repeats after the first run, each by a retriever of its own: an index that is built at the start, and what it caches, are
+        part of the noise. A repeat that fails ends it; it is a failure of the whole, since the floor would not be known."""
+        found: list[Answers] = []
+        # A run file says the same every time; that it does would be no measurement.
+        for number in range(2, self.settings.repeat + 1 if self.settings.retriever.kind != "run" else 0):
+            found.append(again := self.ask(queries, aside, number))
+            if again.failure:
+                first, *more = again.failure.problems
+                return found, RetrieverFailed([f"repeat {number} of {self.settings.repeat}: {first}", *more], again.failure.cure)
+        return found, None
 
 
-def ask_again(settings: Settings, snapshot: Snapshot | None, queries: Sequence[Query], aside: Collection[str],
-              progress: Progress | None) -> tuple[list[Answers], RetrieverFailed | None]:
-    """The repeats after the first run, each by a retriever of its own: an index that is built at the start, and what it caches, are part
-    of the noise. A repeat that fails ends it; it is a failure of the whole, since the floor would not be known."""
-    found: list[Answers] = []
-    # A run file says the same every time; that it does would be no measurement.
-    for number in range(2, settings.repeat + 1 if settings.retriever.kind != "run" else 0):
-        found.append(again := ask(settings, snapshot, queries, aside, progress))
-        if again.failure:
-            first, *more = again.failure.problems
-            return found, RetrieverFailed([f"repeat {number} of {settings.repeat}: {first}", *more], again.failure.cure)
-    return found, None
+def answer_key(settings: Settings) -> str:
+    """Digest of what decides the answer to a query, as far as it is known before the retriever is started: its settings, the files that
+    they name, the pinned snapshot, the depth. Of a python retriever's code that is the file of its function."""
+    retrievers = (settings.retriever, *settings.retriever.legs)
+    files = [jsonio.sha256(file.read_bytes()) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
+    return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "depth": settings.depth,
+                          "snapshot": settings.snapshot.digest if settings.snapshot else ""})

@@ -14,6 +14,9 @@ from gate.tiers import in_force
 if TYPE_CHECKING:
     from gate.baseline.record import Record
 
+# Parameters of a retriever with which a change could make the gate measure something else than its code.
+_DEFLECTING = ("kind", "file", "url")
+
 
 def change_checks(changes: Iterable[InputChange]) -> list[Check]:
     """One check for each kind of input change that needs an approval; without one they fail, with one they are accepted."""
@@ -67,8 +70,17 @@ def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Input
 def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
     """A row for each parameter of the retriever that differs. They are what is under test, so they are only shown; but another kind, or
     another run file, can stop the gate from measuring the code at all."""
-    return [InputChange(f"retriever {key}", setting(old.get(key)), setting(new.get(key)), needs_approval=key in ("kind", "file"))
-            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    before, after = flat(old), flat(new)
+    return [InputChange(f"retriever {key}", setting(before.get(key)), setting(after.get(key)), needs_approval=key in _DEFLECTING)
+            for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+
+
+def flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """``{"embedding": {"model": m}}`` → ``{"embedding.model": m}``."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
+    return found
 
 
 def _short(digest: str) -> str:

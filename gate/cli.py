@@ -79,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     _latest(run)
     run.add_argument("--record", type=Path, metavar="FILE",
                      help="also write this run as a record, for a later --baseline; asks the queries of all splits")
+    run.add_argument("--resume", action="store_true", help="do not ask again what an interrupted run with the same --out had answered")
     _output(run)
 
     compare = _command(commands, "compare", "compare two runs")

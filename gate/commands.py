@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from argparse import Namespace
@@ -46,10 +47,14 @@ def compare(options: Namespace) -> int:
 def run(options: Namespace) -> int:
     """``run``: the configured retriever, then the same road as in CI."""
     from gate import pipeline
+    from gate.asking import answer_key
     from gate.baseline.making import input_metadata, make_record
     from gate.baseline.record import Provenance, pack
     from gate.changes import policy_changes
+    from gate.journal import Journal
+    from gate.progress import shown_on
     from gate.settings import load_settings, policy_facts
+    from gate.world import world_of
 
     settings = load_settings(options.config, tier=options.tier or "pr")
     if options.record and options.record.name.removesuffix(".gz").endswith((".jsonl", ".run", ".trec", ".txt")):
@@ -58,7 +63,15 @@ def run(options: Namespace) -> int:
         raise InvalidInput("--latest: is a second reference beside the approved baseline", "name the baseline with --baseline as well")
     reference = pipeline.load_reference(options.baseline) if options.baseline else None
     latest = pipeline.load_reference(options.latest) if options.latest else None
-    evaluated = pipeline.evaluate(settings, _progress, everything=bool(options.record))
+    if options.resume and not options.out:
+        raise InvalidInput("--resume: goes on from the answers in the folder of the reports", "name that folder with --out")
+    with contextlib.ExitStack() as open_files:
+        journal = open_files.enter_context(Journal(options.out, answer_key(settings), options.resume)) if options.out else None
+        evaluated = pipeline.evaluate(settings, world_of(os.environ), shown_on(sys.stderr), bool(options.record), journal)
+        if journal and evaluated.failure:
+            console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
+        elif journal:
+            journal.done()
     lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
@@ -238,11 +251,6 @@ def demo(options: Namespace) -> int:
     from gate.demo import run_demo
 
     return run_demo(options.out, options.change)
-
-
-def _progress(done: int, total: int) -> None:
-    if done == total or done % max(1, total // 10) == 0:
-        print(f"answered {done} of {total} queries", file=sys.stderr)
 
 
 def _finish(report: Report, options: Namespace, run: bytes | None) -> int:

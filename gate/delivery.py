@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,18 +144,6 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
     quiet = report.verdict in ("pass", "no-baseline") and (compared is None or compared.identical)
     return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
                           context.attempt, graphql_url=context.graphql_url, create=not (wish == "on-change" and quiet))
-
-
-def progress() -> Callable[[int, int], None]:
-    """Says how far a run is, a line every few seconds; a job log is no terminal."""
-    last = [time.monotonic()]
-
-    def say(done: int, total: int) -> None:
-        if time.monotonic() - last[0] >= 5.0 or done == total:
-            last[0] = time.monotonic()
-            print(f"answered {done} of {total} queries", flush=True)
-
-    return say
 
 
 def show_printed(text: str) -> None:

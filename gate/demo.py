@@ -16,6 +16,7 @@ from gate.reports.files import write_reports
 from gate.reports.text import render_text
 from gate.runs import run_lines
 from gate.settings import Settings, load_settings
+from gate.world import World
 
 
 def examples() -> Path:
@@ -58,7 +59,7 @@ def run_demo(out: Path, change: str = "tempting") -> int:
 
 
 def _evaluated(settings: Settings) -> pipeline.Evaluated:
-    evaluated = pipeline.evaluate(settings, everything=True)
+    evaluated = pipeline.evaluate(settings, World(), everything=True)
     if evaluated.failure:
         raise evaluated.failure
     return evaluated

@@ -34,6 +34,10 @@ class Section:
         self._known.add(key)
         return self._value.get(key)
 
+    def plain(self) -> dict[str, Any]:
+        """Everything in it as it is written, known or not."""
+        return dict(self._value)
+
     def section(self, key: str, value: dict[str, Any], beneath: Section | None = None) -> Section:
         return Section(self._document, self._at(key), value, self._problems, beneath)
 

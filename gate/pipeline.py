@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +32,12 @@ from gate.validity import check_depth as check_depth
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
     from gate.baseline.record import Record
+    from gate.journal import Journal
+    from gate.progress import Progress
     from gate.scoring.metrics import Metric
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
-
-Progress = Callable[[int, int], None]
+    from gate.world import World
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,12 @@ class Circumstances:
     proposed: float | None = None
 
 
-def evaluate(settings: Settings, progress: Progress | None = None, everything: bool = False) -> Evaluated:
+def evaluate(settings: Settings, world: World, progress: Progress | None = None, everything: bool = False,
+             journal: Journal | None = None) -> Evaluated:
     """Read the golden set, verify the snapshot, ask the retriever every query of the tier's splits, or ``everything``: what becomes a
-    baseline has to serve every tier. A retriever that stops early leaves ``failure``."""
-    from gate.asking import ask, ask_again
+    baseline has to serve every tier. A retriever that stops early leaves ``failure``. ``journal``: an entered one keeps every answer as it
+    comes, and those of an interrupted run are not asked for again."""
+    from gate.asking import Asker
     from gate.snapshot.reader import open_snapshot
 
     golden = read_golden(settings.golden)
@@ -107,11 +110,12 @@ def evaluate(settings: Settings, progress: Progress | None = None, everything: b
     snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
     notes = _corpus_notes(golden, snapshot) if snapshot else []
     aside = golden.by_id.keys() - asked.by_id.keys()
-    first = ask(settings, snapshot, asked.queries, aside, progress)
+    asker = Asker(settings, snapshot, world, progress, journal)
+    first = asker.ask(asked.queries, aside)
     again, failure = [], first.failure
     if not failure and settings.repeat > 1:
         judged = of_splits(golden, settings.splits)
-        again, failure = ask_again(settings, snapshot, judged.queries, golden.by_id.keys() - judged.by_id.keys(), progress)
+        again, failure = asker.again(judged.queries, golden.by_id.keys() - judged.by_id.keys())
     if everything and not first.failure:
         notes += [f"the run answers none of the {plural(len(ids), 'query')} of the split {split}: as a baseline it is of no use to a tier "
                   "that judges them" for split, ids in silent_splits(golden, first.rankings).items()]

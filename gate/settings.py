@@ -12,39 +12,18 @@ from gate import jsonio
 from gate.baseline_settings import BaselineSettings, read_baseline, store_rows
 from gate.errors import InvalidInput
 from gate.fields import Section
+from gate.paths import Paths, inside
 from gate.policy import Policy
 from gate.policy_settings import read_policy, rules_of
+from gate.retriever_settings import RetrieverSettings, read_retriever
 from gate.tier_settings import read_tiers
 from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
 
 DEFAULT_CONFIG = "retrieval-gate.yml"
 COMMENTS = ("always", "on-change", "never")
-_LONGEST_PATH = 1024
 _GATE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
-_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a retriever may use. Seconds, MiB."""
-
-    query_seconds: float = 30.0
-    run_seconds: float = 1800.0
-    start_seconds: float = 120.0
-    memory_mb: int = 8192
-
-
-@dataclass(frozen=True)
-class RetrieverSettings:
-    """``kind`` and what that kind needs: ``function`` and ``path`` (python), ``file`` (run), ``k1``/``b`` are the snapshot's."""
-
-    kind: str
-    function: str = ""
-    path: Path = Path()
-    file: Path | None = None
-    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True)
@@ -104,47 +83,7 @@ def policy_digest(settings: Settings) -> str:
     return jsonio.digest(policy_facts(settings))
 
 
-def inside(path: Path, root: Path) -> bool:
-    """Whether a path stays below ``root`` (resolved), links followed. A loop of links leads nowhere, so not inside either."""
-    try:
-        return path.resolve().is_relative_to(root)
-    except (OSError, RuntimeError, ValueError):
-        return False
-
-
-class _Paths:
-    """Resolves paths of the config against its directory and, when a root is given, keeps them inside it, links included."""
-
-    def __init__(self, base: Path, root: Path | None) -> None:
-        self.base, self.root = base, root.resolve() if root else None
-
-    def take(self, section: Section, key: str, text: str) -> Path:
-        if "\0" in text or len(text) > _LONGEST_PATH:
-            section.problem(key, f"{text[:60]!r} is no path")
-            return self.base
-        path = self.base / text
-        if self.root is not None and not inside(path, self.root):
-            section.problem(key, f"path {text!r} leads out of the repository")
-        return path
-
-
-def _retriever(section: Section, paths: _Paths, kinds: tuple[str, ...]) -> RetrieverSettings:
-    kind = section.choice("kind", kinds, "", required=True)
-    inner = section.section("limits", section.mapping("limits"))
-    limits = Limits(inner.number("query_seconds", 30.0, 0.01, 86_400), inner.number("run_seconds", 1800.0, 0.01, 21_600),
-                    inner.number("start_seconds", 120.0, 0.01, 21_600), inner.integer("memory_mb", 8192, 64, 1_048_576))
-    inner.done()
-    function, file, path = section.text("function", ""), section.text("file", ""), section.text("path", ".")
-    if kind == "python" and not _FUNCTION.match(function):
-        section.problem("function", "`function` must be given as module:function, for instance search.retriever:retrieve")
-    if kind == "run" and not file:
-        section.problem("file", "`file` must name the run file that an earlier step wrote")
-    section.done()
-    return RetrieverSettings(kind, function, paths.take(section, "path", path),
-                             paths.take(section, "file", file) if file else None, limits)
-
-
-def _snapshot(section: Section, paths: _Paths) -> SnapshotSettings:
+def _snapshot(section: Section, paths: Paths) -> SnapshotSettings:
     digest = section.text("digest", "")
     if not _DIGEST.match(digest):
         section.problem("digest", "`digest` must be the snapshot's tree digest, sha256: and 64 hex digits "
@@ -155,17 +94,15 @@ def _snapshot(section: Section, paths: _Paths) -> SnapshotSettings:
 
 
 def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
-    from gate.retrievers import KINDS, NEEDS_SNAPSHOT
-
     problems: list[str] = []
     top = Section(document, "", document.value, problems)
-    paths = _Paths(source.parent, root)
+    paths = Paths(source.parent, root)
     gate = top.text("gate", "default")
     if not _GATE_ID.match(gate):
         top.problem("gate", f"gate id {gate[:60]!r} must be lower-case letters, digits and hyphens, at most 40")
-    retriever = _retriever(top.section("retriever", top.mapping("retriever", required=True)), paths, KINDS)
+    retriever = read_retriever(top.section("retriever", top.mapping("retriever", required=True)), paths)
     pin = _snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
-    if retriever.kind in NEEDS_SNAPSHOT and pin is None:
+    if retriever.needs_snapshot and pin is None:
         top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path and digest")
     baseline = read_baseline(top.section("baseline", top.mapping("baseline")), paths.take)
     depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))

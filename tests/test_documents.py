@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from gate.github.comments import STATUSES, CommentResult
 from gate.inputs import drop_secrets, read_inputs
 from gate.policy import Policy
 from gate.reports.report import VERDICTS, Report
+from gate.retrievers import KINDS, module_of
 from gate.settings import parse_settings
 from tests.conftest import ROOT
 
@@ -71,8 +73,8 @@ def test_the_version_has_one_source():
 def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
     table = README.split("## Settings")[1].split("\n## ")[0]
     documented = {name for row in re.findall(r"^\| (`[^|]+) \|", table, re.M) for name in re.findall(r"`([a-z_.]+)`", row)}
-    values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64, "retriever.kind": "run",
-              "retriever.function": "a:b", "retriever.path": ".", "retriever.file": "r.jsonl", "retriever.limits": {"query_seconds": 1},
+    values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64, "retriever.kind": "bm25",
+              "retriever.limits": {"query_seconds": 1}, "retriever.concurrency": 1,
               "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.overlap": 0.8,
               "policy.inconclusive": "fail",
               "policy.floors": {"rr": 0.1}, "policy.protected": ["a"], "policy.must_hit": ["q"], "policy.must_hit_tags": ["a"],
@@ -93,6 +95,21 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
     getters = "text|choice|number|integer|boolean|strings|mapping|raw|_limits_by_metric"
     known = set(re.findall(rf'(?:{getters})\((?:section, )?"([a-z_]+)"', SOURCES))
     assert {name.split(".")[-1] for name in documented} >= known & {name.split(".")[-1] for name in values}
+
+
+RETRIEVERS = (ROOT / "docs/retrievers.md").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_retriever_is_described_by_an_example_that_is_accepted_and_by_its_keys(kind, monkeypatch):
+    assert f"`{kind}`" in README.split("## Retrievers")[1].split("\n## ")[0]
+    part = RETRIEVERS.split(f"\n## {kind}\n")[1].split("\n## ")[0]
+    example, = re.findall(r"```yaml\n(retriever:\n.*?)```", part, re.S)
+    rest = 'golden: g.jsonl\nsnapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
+    assert parse_settings((rest + example).encode(), "c.yml", "c.yml").retriever.kind == kind
+    source = Path(module_of(kind).__file__).read_text()
+    read = set(re.findall(r'\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\("([a-z_]+)"', source))
+    assert all(f"`{key}`" in part for key in read), read
 
 
 def test_every_section_of_the_readme_that_an_error_names_exists():

@@ -7,14 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import InvalidInput
+from gate.fields import Section
 from gate.golden.model import Query
+from gate.paths import Paths
+from gate.retrievers.base import Given
 from gate.runs import Ranking
-from gate.snapshot.reader import Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from gate.retriever_settings import RetrieverSettings
     from gate.snapshot.analysis import Analyser
+    from gate.snapshot.reader import Snapshot
+
+
+def read(section: Section, paths: Paths) -> None:
+    """It has no settings: everything is the snapshot's."""
+
+
+def build(settings: RetrieverSettings, given: Given) -> Bm25Retriever:
+    """See :mod:`gate.retrievers`."""
+    assert given.snapshot is not None
+    return Bm25Retriever(given.snapshot)
 
 
 def best(scores: np.ndarray, depth: int) -> np.ndarray:

@@ -1,17 +1,23 @@
-"""Kind ``dense``: exact search over the vectors of a snapshot; query vectors come from the snapshot as well."""
+"""Kind ``dense``: exact search over the vectors of a snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gate.embedding.base import EmbeddingSettings, QueryVectors, open_vectors, read_embedding
 from gate.errors import InvalidInput
+from gate.fields import Section
 from gate.golden.model import Query
+from gate.paths import Paths
+from gate.retrievers.base import Given
 from gate.runs import Ranking
-from gate.snapshot.reader import Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from gate.retriever_settings import RetrieverSettings
+    from gate.snapshot.reader import Snapshot
 
 _BATCH = 64
 # Numbers of a block, about 32 MiB in float64, whatever the number of dimensions.
@@ -79,41 +85,50 @@ def search(vectors: np.ndarray, questions: np.ndarray, depth: int, cosine: bool)
     return [(best.rows, best.scores) for best in found]
 
 
+class Options(NamedTuple):
+    """``embedding``: where query vectors come from."""
+
+    embedding: EmbeddingSettings = EmbeddingSettings()
+
+
+def read(section: Section, paths: Paths) -> Options:
+    """See :mod:`gate.retrievers`."""
+    return Options(read_embedding(section.section("embedding", section.mapping("embedding")), paths))
+
+
+def build(settings: RetrieverSettings, given: Given) -> DenseRetriever:
+    """See :mod:`gate.retrievers`."""
+    assert given.snapshot is not None
+    return DenseRetriever(given.snapshot, open_vectors(settings.options.embedding, given))
+
+
 class DenseRetriever:
     """Cosine or dot product, whichever the manifest says. Order: score descending, then unit id ascending."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-        self.notes: list[str] = []
+    def __init__(self, snapshot: Snapshot, questions: QueryVectors) -> None:
+        self.snapshot, self._questions = snapshot, questions
+        self._notes: list[str] = []
         self._vectors: Any = None
-        self._questions: Any = None
-        self._rows: dict[str, tuple[int, str]] = {}
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self._questions.notes, *self._notes]
 
     def describe(self) -> Mapping[str, Any]:
-        manifest = self.snapshot.manifest
-        embedding = manifest.embedding or {}
-        return {"kind": "dense", "similarity": manifest.index.get("similarity"),
-                **{key: embedding.get(key) for key in ("model", "revision", "dimensions", "dtype")}}
-
-    def _check(self, queries: Sequence[Query]) -> None:
-        from gate.snapshot.vectors import text_mark
-
-        problems = [f"query {query.id!r} has no vector in the snapshot" for query in queries if query.id not in self._rows]
-        problems += [f"query {query.id!r}: its text is not the one that its stored vector was made from" for query in queries
-                     if query.id in self._rows and self._rows[query.id][1] != text_mark(query.text)]
-        if problems:
-            raise InvalidInput(problems, "embed the queries of this golden set and build the snapshot again with --query-vectors "
-                                         "and --queries, or use a python retriever that embeds them")
+        return {"kind": "dense", "similarity": self.snapshot.manifest.index.get("similarity"),
+                **{key: value for key, value in self._questions.describe().items() if key != "kind"}}
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._vectors is None:
             raise RuntimeError("use the retriever as a context manager")
-        self._check(queries)
+        questions = self._questions.of(queries)
+        if len(queries) and questions.shape[1] != self._vectors.shape[1]:
+            raise InvalidInput(f"query vectors have {questions.shape[1]} dimensions, documents {self._vectors.shape[1]}",
+                               "embed queries and documents with the same model")
         ids, cosine = self.snapshot.ids, self.snapshot.manifest.index.get("similarity") == "cosine"
         for start in range(0, len(queries), _BATCH):
             batch = queries[start:start + _BATCH]
-            questions = self._questions[[self._rows[query.id][0] for query in batch]]
-            for query, (rows, scores) in zip(batch, search(self._vectors, questions, depth, cosine), strict=True):
+            for query, (rows, scores) in zip(batch, search(self._vectors, questions[start:start + _BATCH], depth, cosine), strict=True):
                 yield query.id, Ranking([ids[row] for row in rows], [float(score) for score in scores])
 
     def __enter__(self) -> DenseRetriever:
@@ -123,13 +138,10 @@ class DenseRetriever:
         if manifest.kind != "dense" or manifest.index.get("similarity") not in arrays.SIMILARITIES:
             raise InvalidInput(f"{path}: is a {manifest.kind} snapshot, a dense retriever needs a dense one",
                                "set `retriever.kind`, or build the snapshot with --kind dense")
-        self._rows = arrays.read_query_rows(path)
+        self._questions.__enter__()
         self._vectors = arrays.read_vectors(path / arrays.VECTORS, len(self.snapshot.ids), "the snapshot has")
-        self._questions = arrays.read_vectors(path / arrays.QUERY_VECTORS, len(self._rows), f"{arrays.QUERY_IDS} has")
-        asked, stored = self._questions.shape[1], self._vectors.shape[1]
-        if asked != stored:
-            raise InvalidInput(f"{path}: query vectors have {asked} dimensions, documents {stored}", "build the snapshot again")
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._vectors = self._questions = None
+        self._questions.__exit__(*exc)
+        self._vectors = None

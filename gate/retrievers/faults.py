@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gate.retrievers.limits import Limits
 from gate.retrievers.output import readable
-from gate.settings import Limits
 
 _CHARS, _LINES = 300, 16
 _KINDS = {"hang": "hung", "died": "died", "protocol": "answered nonsense", "early": "died"}

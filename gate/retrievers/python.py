@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate.errors import InvalidInput, RetrieverFailed
+from gate.fields import Section
 from gate.figures import plural
 from gate.golden.model import Query
+from gate.paths import Paths
+from gate.retrievers.base import Given
 from gate.retrievers.child import TRACES, WORKER, Child, ChildFault
 from gate.retrievers.closing import Closing, private_folders, readable, token_files
 from gate.retrievers.cutting import cut
 from gate.retrievers.faults import Lost, Raised, given_up, given_up_cure, memory_cure
+from gate.retrievers.limits import Limits
 from gate.retrievers.output import Captured
 from gate.retrievers.sandbox import Home, closed_ways, environment, in_ci, interpreter_files, other_user
 from gate.runs import BadRanking, Ranking, parse_ranking
-from gate.settings import Limits
+
+if TYPE_CHECKING:
+    from gate.retriever_settings import RetrieverSettings
 
 RESTARTS = 3
 FILE_BYTES = 1024**3
@@ -29,8 +36,36 @@ PROCESSES = 1024
 # Rankings are kept until the report: ids without a bound would fill the gate's memory instead of the retriever's.
 LONGEST_ID = 10_000
 _SHOWN_LINES = 12
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
 # -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
 _FLAGS = ("-P", "-s", "-B", "-X", "utf8")
+
+
+class Options(NamedTuple):
+    """``function``: module:function; ``path``: the directory it is imported from."""
+
+    function: str
+    path: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The function's own module."""
+        place = self.path.joinpath(*self.function.partition(":")[0].split("."))
+        return tuple(file for file in (place.with_name(f"{place.name}.py"), place / "__init__.py") if file.is_file())[:1]
+
+
+def read(section: Section, paths: Paths) -> Options:
+    """See :mod:`gate.retrievers`."""
+    function = section.text("function", "")
+    if not _FUNCTION.match(function):
+        section.problem("function", "`function` must be given as module:function, for instance search.retriever:retrieve")
+    return Options(function, paths.take(section, "path", section.text("path", ".")))
+
+
+def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
+    """See :mod:`gate.retrievers`."""
+    return PythonRetriever(settings.options.function, settings.options.path, settings.limits,
+                           given.snapshot.path if given.snapshot else None)
 
 
 class PythonRetriever:

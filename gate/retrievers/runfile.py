@@ -4,12 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate.errors import InvalidInput
+from gate.fields import Section
 from gate.golden.model import Query
+from gate.paths import Paths
+from gate.retrievers.base import Given
 from gate.retrievers.cutting import cut
 from gate.runs import Ranking, Run, read_run
+
+if TYPE_CHECKING:
+    from gate.retriever_settings import RetrieverSettings
+
+
+class Options(NamedTuple):
+    """``file``: the run file."""
+
+    file: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Whatever it holds now."""
+        return (self.file,)
+
+
+def read(section: Section, paths: Paths) -> Options:
+    """See :mod:`gate.retrievers`."""
+    file = section.text("file", "")
+    if not file:
+        section.problem("file", "`file` must name the run file that an earlier step wrote")
+    return Options(paths.take(section, "file", file))
+
+
+def build(settings: RetrieverSettings, given: Given) -> RunFileRetriever:
+    """See :mod:`gate.retrievers`."""
+    return RunFileRetriever(settings.options.file, given.aside)
 
 
 class RunFileRetriever:

@@ -25,9 +25,10 @@ from gate.github.event import choose_mode, read_context
 from gate.github.trigger import find_pull, foreign, trigger_of
 from gate.golden.read import read_golden
 from gate.retrievers.faults import Raised
+from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
 from gate.runs import Ranking, read_run, run_lines
-from gate.settings import Limits, parse_settings, policy_facts
+from gate.settings import parse_settings, policy_facts
 from gate.snapshot.manifest import FileFacts, Manifest, parse
 from tests.fake_github.events import EXAMPLES as WEBHOOKS
 from tests.fuzz.mutate import damaged, fuzz, mutated, raw, typed
@@ -52,7 +53,7 @@ RECORD = Record("default", {"q1": Ranking(["d1", "d2"], [2.0, 1.0]), "q2": Ranki
 CONFIG = {
     "gate": "wiki", "golden": "golden.jsonl", "depth": 50, "comment": "always", "show_queries": True,
     "snapshot": {"path": "snapshot", "digest": "sha256:" + "0" * 64},
-    "retriever": {"kind": "python", "function": "search.retriever:retrieve", "path": ".", "file": "run.jsonl",
+    "retriever": {"kind": "python", "function": "search.retriever:retrieve", "path": ".",
                   "limits": {"query_seconds": 1.5, "run_seconds": 60, "start_seconds": 5, "memory_mb": 512}},
     "policy": {"primary": "ndcg@10", "tolerance": 0.02, "metrics": ["recall@5", "hit@5"], "floors": {"recall@5": 0.4}, "unit": "doc",
                "protected": {"a": {"tolerance": 0.1, "rule": "credible"}, "b": 0.2}, "must_hit": ["q1"], "must_hit_tags": ["a"],

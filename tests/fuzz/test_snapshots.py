@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.embedding.snapshot import SnapshotVectors
 from gate.errors import InvalidInput
 from gate.golden.model import Query
 from gate.retrievers.bm25 import Bm25Retriever
@@ -25,7 +26,7 @@ from tests.fuzz.mutate import damaged, fuzz, mutated, raw, typed
 from tests.snapshot.support import corpus_of
 
 QUERIES = [Query("q1", "ants make hills", {"a": 1.0}), Query("q2", "honey", {"b": 1.0})]
-RETRIEVERS = {"bm25": Bm25Retriever, "dense": DenseRetriever}
+RETRIEVERS = {"bm25": Bm25Retriever, "dense": lambda snapshot: DenseRetriever(snapshot, SnapshotVectors(snapshot))}
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from gate.golden.model import Query
 from gate.retrievers.child import TRACES, WORKER
+from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
 from gate.retrievers.sandbox import closed_ways, interpreter_files, other_user
-from gate.settings import Limits
 
 QUICK = Limits(query_seconds=10, run_seconds=60, start_seconds=20, memory_mb=1024)
 

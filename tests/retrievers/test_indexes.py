@@ -7,18 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gate.embedding.snapshot import SnapshotVectors
 from gate.errors import InvalidInput
 from gate.golden.model import Query
 from gate.golden.read import read_golden
+from gate.retriever_settings import RetrieverSettings
+from gate.retrievers import python, runfile
+from gate.retrievers.base import Given
 from gate.retrievers.bm25 import Bm25Retriever, best
 from gate.retrievers.build import build_retriever
 from gate.retrievers.dense import DenseRetriever, search
 from gate.retrievers.python import PythonRetriever
 from gate.runs import read_run
-from gate.settings import RetrieverSettings, Settings
 from gate.snapshot.build import build_bm25, build_dense
 from gate.snapshot.corpus import read_corpus
 from tests.snapshot.support import ROOT, collections, corpus_of, opened
+
+
+def dense_of(snapshot):
+    return DenseRetriever(snapshot, SnapshotVectors(snapshot))
 
 
 def ask(retriever, *texts, depth=10):
@@ -148,14 +155,14 @@ def vectors(tmp_path):
 
 
 def test_dense_takes_the_query_vector_from_the_snapshot(vectors):
-    found = ask(DenseRetriever(opened(vectors)), "north", "east", depth=2)
+    found = ask(dense_of(opened(vectors)), "north", "east", depth=2)
     assert (found["q1"].docs, found["q2"].docs) == (["b", "c"], ["a", "c"])
     assert found["q1"].scores == pytest.approx([1.0, 0.8], abs=1e-3)
 
 
 def test_queries_without_a_vector_are_all_named_and_so_is_a_changed_text(vectors):
     with pytest.raises(InvalidInput) as caught:
-        ask(DenseRetriever(opened(vectors)), "north", "east of here", "south", "west")
+        ask(dense_of(opened(vectors)), "north", "east of here", "south", "west")
     assert caught.value.problems == ("query 'q3' has no vector in the snapshot", "query 'q4' has no vector in the snapshot",
                                      "query 'q2': its text is not the one that its stored vector was made from")
     assert "--query-vectors" in caught.value.cure
@@ -164,36 +171,36 @@ def test_queries_without_a_vector_are_all_named_and_so_is_a_changed_text(vectors
 def test_a_snapshot_without_query_vectors_says_how_to_get_them(tmp_path):
     np.save(tmp_path / "docs.npy", np.ones((1, 2), "float32"))
     build_dense(corpus_of(tmp_path, ("a", "", "")), tmp_path / "docs.npy", tmp_path / "snap", model="m")
-    with pytest.raises(InvalidInput, match="holds no query vectors"), DenseRetriever(opened(tmp_path / "snap")):
+    with pytest.raises(InvalidInput, match="holds no query vectors"), dense_of(opened(tmp_path / "snap")):
         pass
 
 
 def test_a_snapshot_of_the_other_kind_is_refused(lexical, vectors):
-    with pytest.raises(InvalidInput, match="is a bm25 snapshot"), DenseRetriever(opened(lexical)):
+    with pytest.raises(InvalidInput, match="is a bm25 snapshot"), dense_of(opened(lexical)):
         pass
     with pytest.raises(InvalidInput, match="is a dense snapshot"), Bm25Retriever(opened(vectors)):
         pass
 
 
 def settings_of(kind, tmp_path):
-    retriever = RetrieverSettings(kind, function="a:b", path=tmp_path, file=tmp_path / "r.jsonl")
-    return Settings(source=tmp_path / "g.yml", gate="g", golden=tmp_path / "g.jsonl", retriever=retriever)
+    options = {"python": python.Options("a:b", tmp_path), "run": runfile.Options(tmp_path / "r.jsonl")}
+    return RetrieverSettings(kind, options.get(kind))
 
 
 def test_settings_choose_the_retriever(lexical, tmp_path):
-    found = opened(lexical)
+    found = Given(opened(lexical))
     kinds = {kind: build_retriever(settings_of(kind, tmp_path), found).describe() for kind in ("bm25", "run", "python")}
-    version = found.manifest.index["version"]
+    version = found.snapshot.manifest.index["version"]
     assert kinds["bm25"] == {"kind": "bm25", "library": "bm25s", "version": version, "k1": 1.5, "b": 0.75, "method": "lucene"}
     assert kinds["run"]["kind"] == "run" and kinds["python"] == {"kind": "python", "function": "a:b"}
-    python = build_retriever(settings_of("python", tmp_path), found)
-    assert isinstance(python, PythonRetriever) and python.snapshot == lexical
+    built = build_retriever(settings_of("python", tmp_path), found)
+    assert isinstance(built, PythonRetriever) and built.snapshot == lexical
 
 
 def test_an_index_without_a_snapshot_is_refused(tmp_path):
     for kind in ("bm25", "dense"):
         with pytest.raises(InvalidInput, match=f"a {kind} retriever needs a snapshot"):
-            build_retriever(settings_of(kind, tmp_path), None)
+            build_retriever(settings_of(kind, tmp_path), Given())
 
 
 @pytest.mark.parametrize("name", ["squad2-dev", "xquad-en", "anthropic-docs"])
@@ -205,7 +212,7 @@ def test_dense_reproduces_the_published_runs(tmp_path, name):
                 queries=data / "collections" / name / "queries.jsonl")
     golden = read_golden(data / "collections" / name / "golden.jsonl")
     published = read_run(data / "runs" / name / "dense.jsonl.gz").rankings
-    with DenseRetriever(opened(tmp_path / "snap")) as retriever:
+    with dense_of(opened(tmp_path / "snap")) as retriever:
         for query_id, ranking in retriever.retrieve(golden.queries, 30):
             theirs = published[query_id]
             assert ranking.scores == pytest.approx(theirs.scores[:30], abs=2e-3)
@@ -213,7 +220,7 @@ def test_dense_reproduces_the_published_runs(tmp_path, name):
 
 
 def test_a_retriever_holds_nothing_of_the_machine_in_its_description(vectors):
-    assert DenseRetriever(opened(vectors)).describe() == {
+    assert dense_of(opened(vectors)).describe() == {
         "kind": "dense", "similarity": "cosine", "model": "compass", "revision": "", "dimensions": 2, "dtype": "float16"}
 
 

@@ -6,8 +6,8 @@ import signal
 import pytest
 
 from gate.golden.model import Query
+from gate.retrievers.limits import Limits
 from gate.runs import Chunk
-from gate.settings import Limits
 from tests.retrievers.support import queries
 
 

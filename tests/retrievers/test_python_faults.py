@@ -6,7 +6,7 @@ import time
 import pytest
 
 from gate.errors import RetrieverFailed
-from gate.settings import Limits
+from gate.retrievers.limits import Limits
 from tests.retrievers.support import queries
 
 # Writes lines to every descriptor that looks like the answer pipe.

@@ -3,7 +3,7 @@
 import pytest
 
 from gate.errors import InvalidInput, RetrieverFailed
-from gate.settings import Limits
+from gate.retrievers.limits import Limits
 
 
 @pytest.mark.parametrize(("source", "function", "words"), [

@@ -1,0 +1,36 @@
+"""How far a run is: a bar on a terminal, a line every few seconds in a job log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+Progress = Callable[[int, int], None]
+_EVERY, _BAR_EVERY = 5.0, 0.1
+_WIDTH = 30
+
+
+def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Progress:
+    """Tells ``stream``. Counts are (answered, of how many)."""
+    terminal = stream.isatty()
+    started = last = clock()
+    first: int | None = None
+
+    def say(done: int, total: int) -> None:
+        nonlocal last, first
+        now = clock()
+        first = done - 1 if first is None else first  # what an earlier run answered took no time of this one
+        if done < total and now - last < (_BAR_EVERY if terminal else _EVERY):
+            return
+        last = now
+        left = (now - started) / max(done - first, 1) * (total - done)
+        rest = f", about {left:.0f} s left" if done < total and now - started >= 1 else ""
+        if not terminal:
+            print(f"answered {done} of {total} queries{rest}", file=stream, flush=True)
+            return
+        full = _WIDTH * done // max(total, 1)
+        print(f"\r\x1b[K[{'#' * full}{'.' * (_WIDTH - full)}] {done} of {total} queries{rest}", end="" if done < total else "\n",
+              file=stream, flush=True)
+
+    return say
