@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.baseline.approval import judge
 from gate.baseline.making import input_metadata
 from gate.baseline.open_store import open_store, with_committed
@@ -279,8 +279,8 @@ class Step:
             return pipeline.assess(evaluated.golden, evaluated.run, None, rules.policy, self.around, splits=rules.splits,
                                    repeats=evaluated.repeats)
         self._say(*found.notes)
-        reference = pipeline.reference_of(found.record, found.info)
-        latest = pipeline.reference_of(found.latest) if found.latest else None
+        reference = references.reference_of(found.record, found.info)
+        latest = references.reference_of(found.latest) if found.latest else None
         report = pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, splits=rules.splits,
                                  repeats=evaluated.repeats, latest=latest)
         if self.context.pull_request is None:

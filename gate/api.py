@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.errors import CannotDecide, InvalidInput, RetrieverFailed
 from gate.figures import plural
 from gate.golden.model import GoldenSet
@@ -58,7 +58,7 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
     if callable(retrieve):
         _deep_enough(chosen, fetch, "`fetch`")
         run, notes = ask(labels, retrieve, fetch)
-        reference, depth = pipeline.Reference(run), fetch
+        reference, depth = references.Reference(run), fetch
     else:
         reference = _stored(retrieve, "run")
         run, depth = reference.run, reference.record.depth if reference.record else None
@@ -117,13 +117,13 @@ def _deep_enough(metrics: Iterable[Metric], depth: int, what: str) -> None:
                            "evaluate with a larger `fetch`, or use smaller cutoffs")
 
 
-def _stored(run: Any, name: str) -> pipeline.Reference:
+def _stored(run: Any, name: str) -> references.Reference:
     if isinstance(run, Run):
-        return pipeline.Reference(run, plain=True)
+        return references.Reference(run, plain=True)
     if isinstance(run, (str, os.PathLike)):
-        return pipeline.load_reference(Path(run))
+        return references.load_reference(Path(run))
     if isinstance(run, Mapping):
-        return pipeline.Reference(run_of(run, name), plain=True)
+        return references.Reference(run_of(run, name), plain=True)
     raise InvalidInput(f"{name}: {type(run).__name__} is no run", "give a Run, the path of a run file or record, or a dict of query id → "
                        "ids; a function (query, n) goes through evaluate()")
 
@@ -145,7 +145,7 @@ def _rules(policy: Policy | str | os.PathLike[str] | None, given: Iterable[Evalu
     return (Policy(unit=units[0]) if units else Policy()), "default", ()
 
 
-def _reference(side: Evaluation | Stored, name: str, golden: GoldenSet, policy: Policy) -> pipeline.Reference:
+def _reference(side: Evaluation | Stored, name: str, golden: GoldenSet, policy: Policy) -> references.Reference:
     reference = side.reference if isinstance(side, Evaluation) else _stored(side, name)
     if reference.record:
         pipeline.check_depth(policy.all_metrics, reference.record)
@@ -154,7 +154,7 @@ def _reference(side: Evaluation | Stored, name: str, golden: GoldenSet, policy: 
             _deep_enough(policy.all_metrics, side.depth, f"the depth of the {name}")
         if side.golden is not golden:
             # Removed and changed labels are then shown and judged as in a pull request, and not paired in silence.
-            return pipeline.Reference(reference.run, side.golden.labels, plain=reference.plain)
+            return references.Reference(reference.run, side.golden.labels, plain=reference.plain)
     return reference
 
 

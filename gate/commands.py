@@ -17,7 +17,7 @@ from gate.runs import Run, run_lines
 
 def compare(options: Namespace) -> int:
     """``compare``: two runs or records, no retriever."""
-    from gate import pipeline
+    from gate import pipeline, references
     from gate.golden.read import read_golden
     from gate.golden.splits import of_splits, without_blind
     from gate.scoring.beside import extras
@@ -34,11 +34,11 @@ def compare(options: Namespace) -> int:
         policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
     golden = read_golden(options.golden)
     judged = of_splits(golden, splits)
-    candidate, baseline = pipeline.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
+    candidate, baseline = references.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
                                                policy.overlap, extras(policy.primary, judged))
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
-    latest = pipeline.load_reference(options.latest) if options.latest else None
+    latest = references.load_reference(options.latest) if options.latest else None
     report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate, metadata=facts), splits=splits,
                              latest=latest, plain=candidate.plain)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
@@ -46,7 +46,7 @@ def compare(options: Namespace) -> int:
 
 def run(options: Namespace) -> int:
     """``run``: the configured retriever, then the same road as in CI."""
-    from gate import pipeline
+    from gate import pipeline, references
     from gate.asking import answer_key
     from gate.baseline.making import input_metadata, make_record
     from gate.baseline.record import Provenance, pack
@@ -61,8 +61,8 @@ def run(options: Namespace) -> int:
         raise InvalidInput(f"--record: {options.record} would be read as a run file", "name it .json or .json.gz")
     if options.latest and not options.baseline:
         raise InvalidInput("--latest: is a second reference beside the approved baseline", "name the baseline with --baseline as well")
-    reference = pipeline.load_reference(options.baseline) if options.baseline else None
-    latest = pipeline.load_reference(options.latest) if options.latest else None
+    reference = references.load_reference(options.baseline) if options.baseline else None
+    latest = references.load_reference(options.latest) if options.latest else None
     if options.resume and not options.out:
         raise InvalidInput("--resume: goes on from the answers in the folder of the reports", "name that folder with --out")
     with contextlib.ExitStack() as open_files:
@@ -93,7 +93,7 @@ def run(options: Namespace) -> int:
 
 def evaluate(options: Namespace) -> int:
     """``evaluate``: scores of one run, no comparison."""
-    from gate import pipeline
+    from gate import pipeline, references
     from gate.golden.read import read_golden
     from gate.reports.scores import scores_json, scores_text
     from gate.scoring.beside import extras, with_shown
@@ -114,7 +114,7 @@ def evaluate(options: Namespace) -> int:
         raise InvalidInput(problems)
     golden = read_golden(options.golden)
     more = extras(metrics[0], golden, compared=False)
-    reference, = pipeline.load_scored([options.run], golden, metrics, options.unit, OVERLAP, more)
+    reference, = references.load_scored([options.run], golden, metrics, options.unit, OVERLAP, more)
     run = reference.run
     if reference.record:
         pipeline.check_depth(metrics, reference.record)
@@ -133,7 +133,7 @@ def evaluate(options: Namespace) -> int:
 
 def golden_plan(options: Namespace) -> int:
     """``golden plan``: what a golden set can resolve; no verdict."""
-    from gate import pipeline
+    from gate import pipeline, references
     from gate.golden.plan import documents_of, make_plan
     from gate.golden.read import read_golden
     from gate.repeats import measure
@@ -156,7 +156,7 @@ def golden_plan(options: Namespace) -> int:
         console.tell(f"warning: {warning}")
 
     def scored(path: Path, side: str) -> tuple[Run, ScoredRun]:
-        reference = pipeline.load_reference(path)
+        reference = references.load_reference(path)
         if reference.record:
             pipeline.check_depth([metric], reference.record)
         found = score_run(golden, reference.run, [metric])

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from gate import __file__ as package_file
-from gate import pipeline
+from gate import pipeline, references
 from gate.baseline.making import input_metadata, make_record
 from gate.baseline.record import Provenance
 from gate.errors import InvalidInput
@@ -47,7 +47,7 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)
     around = pipeline.Circumstances(settings.gate, titles=after.titles, metadata=input_metadata(settings, after))
-    report = pipeline.assess(after.golden, after.run, pipeline.reference_of(record), settings.policy, around,
+    report = pipeline.assess(after.golden, after.run, references.reference_of(record), settings.policy, around,
                              splits=settings.splits)
     write_reports(report, out, run_lines(after.shown))
     print(render_text(report, color=sys.stdout.isatty()))

@@ -20,7 +20,7 @@ from gate.scoring.score import ScoredRun, score_run
 from gate.validity import check_cut
 
 if TYPE_CHECKING:
-    from gate.pipeline import Reference
+    from gate.references import Reference
     from gate.reports.report import BaselineInfo
 
 _SHOWN = 10

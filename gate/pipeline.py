@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gate import __version__
 from gate import policy as policies
-from gate.baseline.kind import is_record
 from gate.changes import change_checks, frozen_inputs, label_changes_shown
 from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
@@ -21,8 +19,8 @@ from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
-from gate.reports.report import BaselineInfo, InputChange, Report
-from gate.runs import Ranking, Run, read_run
+from gate.reports.report import InputChange, Report
+from gate.runs import Ranking, Run
 from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
 from gate.usage import limit_checks, usage_of
@@ -31,10 +29,9 @@ from gate.validity import check_depth as check_depth
 
 if TYPE_CHECKING:
     from gate.baseline.approval import Eligibility
-    from gate.baseline.record import Record
     from gate.journal import Journal
     from gate.progress import Progress
-    from gate.scoring.metrics import Metric
+    from gate.references import Reference
     from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
     from gate.world import World
@@ -63,20 +60,6 @@ class Evaluated:
     def shown(self) -> Mapping[str, Ranking]:
         """The rankings that a report's run.jsonl.gz may hold."""
         return without_blind(self.golden, self.run.rankings)
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What the candidate is compared with: the run, the labels it was scored under (None for a plain run file), its story.
-
-    ``plain``: a run file, of which nobody says how deep it was fetched.
-    """
-
-    run: Run
-    labels: Mapping[str, str] | None = None
-    info: BaselineInfo | None = None
-    record: Record | None = None
-    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,38 +121,6 @@ def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
         lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "
                      f"{short_digest(corpus)}: see whether labels are out of date")
     return lines
-
-
-def load_reference(path: Path) -> Reference:
-    """A run file or a record, told apart by content."""
-    if is_record(path):
-        from gate.baseline.record import read_record
-
-        return reference_of(read_record(path))
-    return Reference(read_run(path), plain=True)
-
-
-def load_scored(paths: Sequence[Path], golden: GoldenSet, metrics: Sequence[Metric], unit: str, overlap: float,
-                beside: Beside | None = None) -> list[Reference]:
-    """The same for stored runs that will be scored by just these rules: run files are scored while they are read, side by side, and
-    their rankings stay in them. Faults of all of them are listed together."""
-    from gate.runfiles import read_files
-    from gate.scoring.sheet import Sheet
-
-    records = [is_record(path) for path in paths]
-    files = [path for path, record in zip(paths, records, strict=True) if not record]
-    runs = iter(read_files(files, [Sheet(golden, metrics, unit, overlap, beside) for _ in files]))
-    return [load_reference(path) if record else Reference(next(runs), plain=True) for path, record in zip(paths, records, strict=True)]
-
-
-def reference_of(record: Record, info: BaselineInfo | None = None) -> Reference:
-    """A record as the thing to compare with."""
-    return Reference(record.run, dict(record.labels), info or baseline_info(record), record)
-
-
-def baseline_info(record: Record, **more: Any) -> BaselineInfo:
-    """What a report says about a record."""
-    return replace(BaselineInfo(record.digest, record.commit, record.created, record.provenance.sentence()), **more)
 
 
 def _scored(golden: GoldenSet, judged: GoldenSet, run: Run, policy: Policy, beside: Beside | None = None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gate import pipeline
+from gate import references
 from gate.comparison import QueryChange
 from gate.errors import InvalidInput
 from gate.figures import plural
@@ -46,7 +46,7 @@ class Evaluation:
     k: int
     unit: str
     depth: int | None
-    reference: pipeline.Reference
+    reference: references.Reference
     notes: tuple[str, ...] = ()
 
     @property

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.findings import findings
 from gate.golden.model import GoldenSet, Query, Span, Version
 from gate.policy import Policy, Protected
@@ -210,7 +210,7 @@ def two_stages(old, new, relevant=None):
     golden = golden_set(relevant or dict.fromkeys(old, ["a"]))
     before, after = (Run({i: Ranking(list(docs), candidates=c if c is None else list(c)) for i, (docs, c) in side.items()})
                      for side in (old, new))
-    return pipeline.assess(golden, after, pipeline.Reference(before), Policy())
+    return pipeline.assess(golden, after, references.Reference(before), Policy())
 
 
 FOUND, DROPPED, UNSEEN = (["a", "x"], "ax"), (["x"], "xa"), (["x"], "xy")
@@ -253,13 +253,13 @@ def test_a_lost_candidate_stage_fails_the_metric_that_decides_though_the_results
     golden = golden_set({f"q{i}": ["a"] for i in range(20)})
     runs = [Run({f"q{i}": Ranking(["a"], candidates=c) for i in range(20)}) for c in (["a"], ["x"])]
     policy = Policy(primary=parse_metric("candidate-recall@100"))
-    assert pipeline.assess(golden, runs[1], pipeline.Reference(runs[0]), policy).verdict == "fail"
+    assert pipeline.assess(golden, runs[1], references.Reference(runs[0]), policy).verdict == "fail"
 
 
 def test_a_run_that_names_candidates_for_one_query_only_is_not_identical_to_one_that_names_them_for_all():
     golden = golden_set({f"q{i}": ["a"] for i in range(20)})
     full, one = [Run({f"q{i}": Ranking(["a"], candidates=["a"] if i < named else None) for i in range(20)}) for named in (20, 1)]
-    report = pipeline.assess(golden, one, pipeline.Reference(full), Policy(primary=parse_metric("candidate-recall@100")))
+    report = pipeline.assess(golden, one, references.Reference(full), Policy(primary=parse_metric("candidate-recall@100")))
     assert not report.comparison.identical and report.comparison.main.delta == pytest.approx(-0.95) and report.verdict == "fail"
 
 
@@ -270,7 +270,8 @@ def test_a_run_that_names_candidates_for_one_query_only_is_not_identical_to_one_
                                         ({"floors": {"candidate-recall@50": 0.5}}, "floor candidate-recall@50")])
 def test_a_rule_on_a_metric_that_a_side_has_no_value_of_fails_and_says_why(rule, name):
     golden = golden_set({"q": ["a"], "p": ["a"]})
-    report = pipeline.assess(golden, run_of({"q": ["a"], "p": ["a"]}), pipeline.Reference(run_of({"q": ["a"], "p": ["a"]})), Policy(**rule))
+    same = run_of({"q": ["a"], "p": ["a"]})
+    report = pipeline.assess(golden, same, references.Reference(same), Policy(**rule))
     check = next(c for c in report.checks if c.name == name)
     assert check.outcome == "fail" and "o query" in check.sentence and report.exit_code == 1
 
@@ -280,7 +281,7 @@ def test_a_protected_tag_without_a_value_of_the_primary_metric_fails_and_says_wh
     golden = golden_set({f"q{i}": ["a"] for i in range(30)}, versions=versions, tags={"q25": ("x",), "q5": ("y",)})
     policy = Policy(primary=parse_metric("latest@5"), protected=(Protected("x", 0.02), Protected("y", 0.02)))
     run = run_of({f"q{i}": ["a"] for i in range(30)})
-    report = pipeline.assess(golden, run, pipeline.Reference(run), policy)
+    report = pipeline.assess(golden, run, references.Reference(run), policy)
     checks = {c.name: c for c in report.checks}
     assert plain(headline(report)).startswith("No paired query with the protected tag x has")
     assert checks["protected x"].outcome == "fail" and "has a latest@5, so nothing guards it" in checks["protected x"].sentence
@@ -289,7 +290,7 @@ def test_a_protected_tag_without_a_value_of_the_primary_metric_fails_and_says_wh
 
 def test_identical_rankings_without_a_value_of_the_primary_metric_are_no_pass():
     golden, run = golden_set({"q": ["a"]}), run_of({"q": ["a"]})
-    assert pipeline.assess(golden, run, pipeline.Reference(run), Policy(primary=parse_metric("latest@5"))).verdict == "fail"
+    assert pipeline.assess(golden, run, references.Reference(run), Policy(primary=parse_metric("latest@5"))).verdict == "fail"
 
 
 # --- outdated versions in a report
@@ -299,7 +300,7 @@ def test_queries_in_which_an_outdated_version_now_outranks_the_current_one_are_l
     asked = [query("A", i=i, versions=VERSIONS) for i in ("p", "q", "r")] + [query("A", i="s")]
     before, after = ({"p": Ranking(["A1", "A"]), "q": Ranking(["A", "A1"]), "r": Ranking(["A"]), "s": Ranking(["A1", "A"])},
                      {"p": Ranking(["A1", "A"]), "q": Ranking(["x", "A2", "A"]), "r": Ranking(["A"]), "s": Ranking(["A1", "A"])})
-    report = pipeline.assess(GoldenSet(tuple(asked)), Run(after), pipeline.Reference(Run(before)), Policy())
+    report = pipeline.assess(GoldenSet(tuple(asked)), Run(after), references.Reference(Run(before)), Policy())
     assert report_json(report)["versions"] == {
         "metric": "latest@10", "n": 3, "baseline": pytest.approx(2 / 3), "candidate": pytest.approx(1 / 3),
         "stale": [{"id": "q", "query": "question", "document": "A2", "rank": 2, "new": True},
@@ -315,7 +316,7 @@ def test_a_score_floor_counts_what_a_refusing_system_would_answer_and_decides_no
                         Query("v", "?", {}, answerable=False), Query("w", "?", {}, answerable=False)))
     run = Run({"p": Ranking(["a"], [0.9]), "q": Ranking(["a"], [0.2]), "r": Ranking(["a"]), "u": Ranking(["x"], [0.5]),
                "v": Ranking(["x"], [0.4]), "w": Ranking(["x"])})
-    report, plain = (pipeline.assess(golden, run, pipeline.Reference(run), Policy(score_floor=floor)) for floor in (0.5, None))
+    report, plain = (pipeline.assess(golden, run, references.Reference(run), Policy(score_floor=floor)) for floor in (0.5, None))
     side = {"unanswerable": {"above": 1, "scored": 2, "unscored": 1}, "answerable": {"above": 1, "scored": 2, "unscored": 1}}
     value = report_json(report)["unanswerable"]
     assert (value["floor"], value["above"]) == (0.5, {"baseline": side, "candidate": side})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.baseline.approval import Eligibility
 from gate.baseline.record import Provenance, Record, pack
 from gate.cli import main
@@ -33,8 +33,8 @@ def world(n=N, *missing_in):
 def assessed(n, baseline, latest, candidate, policy=None, **around):
     """``baseline``, ``latest``, ``candidate``: which queries miss."""
     gold, old, now, new = world(n, set(baseline), set(latest), set(candidate))
-    return pipeline.assess(gold, new, pipeline.Reference(old), policy or Policy(), pipeline.Circumstances(**around),
-                           latest=pipeline.Reference(now))
+    return pipeline.assess(gold, new, references.Reference(old), policy or Policy(), pipeline.Circumstances(**around),
+                           latest=references.Reference(now))
 
 
 def outcomes(report):
@@ -70,7 +70,7 @@ def test_one_that_knows_more_queries_than_the_baseline_does_even_though_the_shar
     old, now = (run_of({f"q{i}": ["a"] for i in range(n)}) for n in (80, 100))
     new = run_of({f"q{i}": ["a" if i < 80 else "x"] for i in range(100)})
     labels = {i: label for i, label in gold.labels.items() if int(i[1:]) < 80}
-    report = pipeline.assess(gold, new, pipeline.Reference(old, labels), Policy(), latest=pipeline.Reference(now, gold.labels))
+    report = pipeline.assess(gold, new, references.Reference(old, labels), Policy(), latest=references.Reference(now, gold.labels))
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == 20
     assert report.latest.n == 80
 
@@ -87,7 +87,7 @@ def test_where_no_query_can_be_compared_the_headline_says_so_and_blames_nobody()
     gold, run = world(12, set())
     policy = Policy(primary=parse_metric("candidate-recall@10"))
     named = Run({i: Ranking(["a", "b"], candidates=["a"]) for i in run.rankings})
-    report = pipeline.assess(gold, named, pipeline.Reference(run), policy, latest=pipeline.Reference(named))
+    report = pipeline.assess(gold, named, references.Reference(run), policy, latest=references.Reference(named))
     assert outcomes(report)["anchor"] == "fail" and plain(headline(report)).startswith("No query of this golden set can be compared")
     assert "earlier changes" not in plain(advice(report))
 
@@ -116,7 +116,7 @@ subsets = st.sets(st.integers(0, 39), max_size=40)
 def test_the_parts_add_up_and_a_second_reference_never_makes_a_verdict_milder(baseline, latest, candidate):
     report = assessed(40, baseline, latest, candidate)
     gold, old, new = world(40, baseline, candidate)
-    alone = pipeline.assess(gold, new, pipeline.Reference(old), Policy())
+    alone = pipeline.assess(gold, new, references.Reference(old), Policy())
     assert OUTCOMES.index(report.verdict) >= OUTCOMES.index(alone.verdict)
     anchor = check(report, "anchor" if report.latest else "drop")
     assert (anchor.outcome, anchor.numbers["delta"]) == (alone.checks[0].outcome, alone.checks[0].numbers["delta"])
@@ -138,8 +138,8 @@ CORPUS = {"corpus_digest": "sha256:" + "b" * 64, "snapshot_digest": "s", "retrie
 def beside(latest, policy=None, **metadata):
     """The report of a change that loses what main had gained, were the latest record usable."""
     gold, old, new = world(N, set(range(30)), set(range(30)))
-    return pipeline.assess(gold, new, pipeline.Reference(old), policy or Policy(), pipeline.Circumstances(metadata=metadata),
-                           latest=pipeline.reference_of(latest))
+    return pipeline.assess(gold, new, references.Reference(old), policy or Policy(), pipeline.Circumstances(metadata=metadata),
+                           latest=references.reference_of(latest))
 
 
 @pytest.mark.parametrize("latest, policy, metadata, words", [
@@ -171,7 +171,7 @@ def test_changed_labels_are_no_obstacle_because_both_sides_are_scored_under_toda
     gold = golden_set({f"q{i}": ["b"] for i in range(N)})
     now, new = (run_of({f"q{i}": ranked for i in range(N)}) for ranked in (["a", "b"], ["a"]))
     # Under the labels of that time, `a` was relevant, and the candidate would have lost nothing.
-    report = pipeline.assess(gold, new, pipeline.Reference(new), Policy(), latest=pipeline.reference_of(record(now)))
+    report = pipeline.assess(gold, new, references.Reference(new), Policy(), latest=references.reference_of(record(now)))
     assert outcomes(report) == {"anchor": "pass", "drop": "fail"} and len(report.latest.again) == N
 
 
@@ -185,7 +185,7 @@ def test_three_run_files_that_find_nothing_are_no_comparison_but_one_that_does_i
 def test_a_latest_record_is_refused_as_the_baseline():
     gold, now = world(N, set())
     with pytest.raises(InvalidInput, match="nobody has approved it") as caught:
-        pipeline.assess(gold, now, pipeline.reference_of(record(now)), Policy())
+        pipeline.assess(gold, now, references.reference_of(record(now)), Policy())
     assert "--latest" in caught.value.cure
 
 

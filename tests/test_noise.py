@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.cli import main
 from gate.errors import CannotDecide
 from gate.policy import Policy
@@ -100,7 +100,7 @@ def losing(*lost, name="candidate"):
 
 
 def assess(candidate, repeats, policy=None, **around):
-    return pipeline.assess(GOLDEN, candidate, pipeline.Reference(losing(name="main")), policy or Policy(),
+    return pipeline.assess(GOLDEN, candidate, references.Reference(losing(name="main")), policy or Policy(),
                            pipeline.Circumstances(**around), repeats=repeats)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.baseline.approval import Eligibility
 from gate.errors import CannotDecide, InvalidInput
 from gate.policy import Check, Policy, Protected, accept, decide
@@ -21,7 +21,7 @@ def assessed(n=300, lost=0, gained=0, policy=None, tags=None, **around):
     golden = golden_set({f"q{i}": ["a"] for i in range(n)}, tags=tags or {})
     before = run_of({f"q{i}": ["x"] if i >= n - gained else ["a"] for i in range(n)})
     after = run_of({f"q{i}": ["x"] if i < lost else ["a"] for i in range(n)})
-    return pipeline.assess(golden, after, pipeline.Reference(before), policy, pipeline.Circumstances(**around))
+    return pipeline.assess(golden, after, references.Reference(before), policy, pipeline.Circumstances(**around))
 
 
 def check(report, name):
@@ -132,14 +132,14 @@ def test_deleting_the_failing_queries_never_turns_the_check_green():
     golden = golden_set({f"q{i}": ["a"] for i in range(30, 300)})
     before, after = ({f"q{i}": ["a"] for i in range(300)}, {f"q{i}": ["x"] if i < 30 else ["a"] for i in range(300)})
     old = golden_set({f"q{i}": ["a"] for i in range(300)})
-    report = pipeline.assess(golden, run_of(after), pipeline.Reference(run_of(before), old.labels), Policy())
+    report = pipeline.assess(golden, run_of(after), references.Reference(run_of(before), old.labels), Policy())
     assert report.verdict == "fail" and report.comparison.removed[:2] == ("q0", "q1")
 
 
 def test_adding_queries_needs_no_approval_and_is_shown():
     golden = golden_set({f"q{i}": ["a"] for i in range(20)})
     run = run_of({f"q{i}": ["a"] for i in range(20)})
-    report = pipeline.assess(golden, run, pipeline.Reference(run, golden_set({f"q{i}": ["a"] for i in range(15)}).labels), Policy())
+    report = pipeline.assess(golden, run, references.Reference(run, golden_set({f"q{i}": ["a"] for i in range(15)}).labels), Policy())
     assert report.verdict == "pass" and report.comparison.added == tuple(f"q{i}" for i in range(15, 20))
     assert any("added" in c.name for c in report.input_changes)
 
@@ -149,14 +149,14 @@ def test_errors_above_max_errors_are_no_judgement_at_all():
     broken = run_of({"q": ["a"], "p": []})
     broken.rankings["p"].error = "ValueError: boom"
     with pytest.raises(CannotDecide, match="boom"):
-        pipeline.assess(golden, broken, pipeline.Reference(run), Policy())
-    assert pipeline.assess(golden, broken, pipeline.Reference(run), Policy(max_errors=1)).comparison.unpaired == ("p",)
+        pipeline.assess(golden, broken, references.Reference(run), Policy())
+    assert pipeline.assess(golden, broken, references.Reference(run), Policy(max_errors=1)).comparison.unpaired == ("p",)
 
 
 def test_zero_overlap_between_golden_set_and_run_is_said_in_words():
     golden = golden_set({"q": ["a"]})
     with pytest.raises(InvalidInput, match="0 of 1 golden queries overlap"):
-        pipeline.assess(golden, run_of({"other": ["a"]}), pipeline.Reference(run_of({"q": ["a"]})), Policy())
+        pipeline.assess(golden, run_of({"other": ["a"]}), references.Reference(run_of({"q": ["a"]})), Policy())
 
 
 def test_a_golden_set_without_any_answerable_query_cannot_be_judged():
@@ -190,7 +190,7 @@ def test_a_drop_of_exactly_the_tolerance_is_a_drop():
     before = run_of({f"q{i}": ["a", "b", "c", "d", "e"] for i in range(200)})
     after = run_of({f"q{i}": ["a", "b", "c", "d", "x" if i < 10 else "e"] for i in range(200)})
     policy = Policy(primary=parse_metric("recall@5"), tolerance=0.01)
-    assert pipeline.assess(golden, after, pipeline.Reference(before), policy).verdict == "fail"
+    assert pipeline.assess(golden, after, references.Reference(before), policy).verdict == "fail"
 
 
 def test_a_small_protected_tag_that_loses_everything_fails_also_by_the_credible_rule():

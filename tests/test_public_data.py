@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.golden.read import read_golden
 from gate.policy import Policy
 from gate.runs import read_run
@@ -73,7 +73,7 @@ def test_deltas_and_counts_are_reproduced_and_intervals_agree_with_the_resampled
         if not facts["base"] or facts["base"] not in stored_runs(collection):
             continue
         report = pipeline.assess(golden(collection), read_run(data / "runs" / collection / f"{run}.jsonl.gz"),
-                                 pipeline.Reference(read_run(data / "runs" / collection / f"{facts['base']}.jsonl.gz")),
+                                 references.Reference(read_run(data / "runs" / collection / f"{facts['base']}.jsonl.gz")),
                                  Policy(metrics=METRICS))
         for theirs, ours in NAMES.items():
             found, wanted = report.comparison.metrics[ours], facts["vs_base"][theirs]
@@ -95,7 +95,7 @@ def test_every_true_regression_fails_and_no_harmless_change_does(collection):
         if facts.get("gate") not in ("must_catch", "must_pass", "improvement") or facts["base"] not in stored_runs(collection):
             continue
         report = pipeline.assess(golden(collection), read_run(data / "runs" / collection / f"{run}.jsonl.gz"),
-                                 pipeline.Reference(read_run(data / "runs" / collection / f"{facts['base']}.jsonl.gz")), Policy())
+                                 references.Reference(read_run(data / "runs" / collection / f"{facts['base']}.jsonl.gz")), Policy())
         assert (report.verdict == "fail") == (facts["gate"] == "must_catch"), (run, facts["gate"], report.verdict, report.checks)
         seen.add(facts["gate"])
     assert {"must_catch", "must_pass"} <= seen
@@ -104,5 +104,5 @@ def test_every_true_regression_fails_and_no_harmless_change_does(collection):
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_a_base_against_itself_passes(collection):
     run = read_run(public_data() / "runs" / collection / "dense.jsonl.gz")
-    report = pipeline.assess(golden(collection), run, pipeline.Reference(run), Policy())
+    report = pipeline.assess(golden(collection), run, references.Reference(run), Policy())
     assert report.verdict == "pass" and report.comparison.identical

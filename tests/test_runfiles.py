@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate import filed, pipeline
+from gate import filed, pipeline, references
 from gate.errors import GateError, InvalidInput
 from gate.golden.read import golden_of
 from gate.jsonio import dumps
@@ -33,8 +33,8 @@ def every_plain_file_stays_on_disk(monkeypatch):
 
 def side_by_side(golden, candidate, baseline, policy):
     """The road of the command line."""
-    new, old = pipeline.load_scored([candidate, baseline], golden, policy.all_metrics, policy.unit, policy.overlap,
-                                    extras(policy.primary, golden))
+    new, old = references.load_scored([candidate, baseline], golden, policy.all_metrics, policy.unit, policy.overlap,
+                                      extras(policy.primary, golden))
     return pipeline.assess(golden, new.run, old, policy)
 
 
@@ -48,7 +48,7 @@ def held(golden, candidate, baseline, policy):
             problems += error.problems
     if problems:
         raise InvalidInput(problems)
-    return pipeline.assess(golden, runs[0], pipeline.Reference(runs[1]), policy)
+    return pipeline.assess(golden, runs[0], references.Reference(runs[1]), policy)
 
 
 def outcome(road, *given):
@@ -160,7 +160,7 @@ def test_the_faults_of_both_files_are_listed_together(write, golden):
 
 def test_other_rules_than_those_of_the_reading_are_scored_from_the_file_again(write, golden):
     path = write("r.jsonl", *lines(*((i, "xa") for i in QUERIES)))
-    (stored,) = pipeline.load_scored([path], golden, METRICS[:1], "doc", 0.5)
+    (stored,) = references.load_scored([path], golden, METRICS[:1], "doc", 0.5)
     again = score_run(golden, stored.run, METRICS[1:3], "chunk")
     assert again == score_run(golden, read_run(path), METRICS[1:3], "chunk") and again.mean("recall@2") == 1.0
     assert not stored.run.sheet.holds(golden_of([{"id": "q0", "query": "what?", "relevant": ["x"]}]), METRICS[:1], "doc", 0.5)
@@ -178,7 +178,7 @@ def test_reports_and_the_written_run_come_from_rankings_that_stayed_on_disk(writ
 
 
 def stored(path, golden):
-    return pipeline.load_scored([path], golden, METRICS[:1], "doc", 0.5)[0].run.rankings
+    return references.load_scored([path], golden, METRICS[:1], "doc", 0.5)[0].run.rankings
 
 
 def test_rankings_on_disk_are_the_mapping_that_they_are_in_memory(write, golden):

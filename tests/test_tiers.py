@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.baseline.manifest import unpack_artifact
 from gate.cli import main
 from gate.errors import CannotDecide, InvalidInput
@@ -56,19 +56,19 @@ def good(golden, lost=()):
 def test_only_the_queries_of_the_splits_are_judged_and_the_others_are_neither_missing_nor_strange():
     golden = a_set()
     after = good(golden, {f"b{i}" for i in range(10)})
-    report = pipeline.assess(golden, after, pipeline.Reference(good(golden), golden.labels), Policy(), splits=("dev",))
+    report = pipeline.assess(golden, after, references.Reference(good(golden), golden.labels), Policy(), splits=("dev",))
     assert report.verdict == "pass" and report.comparison.main.n == 30 and report.candidate.excluded.extra == ()
     assert report.metadata["judged"] == {"dev": 30} and report.metadata["set_aside"] == {"blind": 10}
-    both = pipeline.assess(golden, after, pipeline.Reference(good(golden), golden.labels), Policy(), splits=("dev", "blind"))
+    both = pipeline.assess(golden, after, references.Reference(good(golden), golden.labels), Policy(), splits=("dev", "blind"))
     assert both.verdict == "fail" and both.comparison.main.n == 40 and "set_aside" not in both.metadata
 
 
 def test_labels_of_queries_that_are_set_aside_still_count():
     old = a_set()
-    removed = pipeline.assess(a_set(blind=9), good(old), pipeline.Reference(good(old), old.labels), Policy(), splits=("dev",))
+    removed = pipeline.assess(a_set(blind=9), good(old), references.Reference(good(old), old.labels), Policy(), splits=("dev",))
     assert removed.verdict == "fail" and removed.comparison.removed == ("b9",)
     moved = golden_set({i: [f"d-{i}"] for i in old.by_id}, split={i: "blind" for i in old.by_id if i[0] == "b" or i == "q7"})
-    report = pipeline.assess(moved, good(old, {"q7"}), pipeline.Reference(good(old), old.labels), Policy(), splits=("dev",))
+    report = pipeline.assess(moved, good(old, {"q7"}), references.Reference(good(old), old.labels), Policy(), splits=("dev",))
     assert report.verdict == "fail" and report.comparison.relabelled == ("q7",) and report.comparison.main.n == 29
 
 
@@ -77,8 +77,8 @@ def test_a_split_that_a_side_never_answered_is_no_judgement_and_its_queries_are_
     part = Run({i: r for i, r in good(golden).rankings.items() if i[0] == "q"}, "main.jsonl")
     for candidate, reference in ((good(golden), part), (part, good(golden))):
         with pytest.raises(InvalidInput, match="main.jsonl: holds no ranking of any of the 10 queries of the split blind: b0, b1"):
-            pipeline.assess(golden, candidate, pipeline.Reference(reference), Policy(), splits=("dev", "blind"))
-        assert pipeline.assess(golden, candidate, pipeline.Reference(reference), Policy(), splits=("dev",)).verdict == "pass"
+            pipeline.assess(golden, candidate, references.Reference(reference), Policy(), splits=("dev", "blind"))
+        assert pipeline.assess(golden, candidate, references.Reference(reference), Policy(), splits=("dev",)).verdict == "pass"
 
 
 @given(st.dictionaries(st.integers(0, 9), st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1))
@@ -93,7 +93,7 @@ def test_a_split_is_silent_when_it_is_expected_to_answer_and_no_query_of_it_does
 
 def test_blind_queries_that_are_new_are_not_expected_of_an_old_baseline():
     old, new = a_set(blind=0), a_set()
-    report = pipeline.assess(new, good(new), pipeline.Reference(good(old), old.labels), Policy(), splits=("dev", "blind"))
+    report = pipeline.assess(new, good(new), references.Reference(good(old), old.labels), Policy(), splits=("dev", "blind"))
     assert report.verdict == "pass" and len(report.comparison.added) == 10
 
 
@@ -107,7 +107,7 @@ def test_what_the_rules_guard_in_another_split_is_said_to_be_set_aside_and_guard
     golden = a_set(tags={"b0": ("exact",), "b1": ("must",), "q1": ("both",), "b2": ("both",)})
     policy = Policy(protected=(Protected("exact", 0.0), Protected("both", 0.0)), must_hit=("q0", "b5"), must_hit_tags=("must",))
     broken = good(golden, {"b0", "b1", "b5"})
-    reference = pipeline.Reference(good(golden), golden.labels)
+    reference = references.Reference(good(golden), golden.labels)
     checks = {c.name: c for c in pipeline.assess(golden, broken, reference, policy, splits=("dev",)).checks}
     assert all(check.outcome == "pass" for check in checks.values())
     assert "b5, b1" in checks["must-hit set aside"].sentence and "does not judge" in checks["protected exact"].sentence
@@ -142,7 +142,7 @@ def test_no_report_shows_text_documents_or_rankings_of_a_blind_query(tmp_path):
     before = run_of({q.id: [*q.gains, "hidden-before"] if q.blind else [*q.gains] for q in golden.queries})
     after = run_of({q.id: ["hidden-thief", *[f"hidden-{n}" for n in range(12)], *q.gains] if q.blind else ["x", *q.gains]
                     for q in golden.queries})
-    report = pipeline.assess(golden, after, pipeline.Reference(before, golden.labels), Policy(must_hit=("b1", "q1")),
+    report = pipeline.assess(golden, after, references.Reference(before, golden.labels), Policy(must_hit=("b1", "q1")),
                              splits=("dev", "blind"))
     assert {c.id for c in report.comparison.lost} == {f"b{i}" for i in range(9)}
     write_reports(report, tmp_path, None)
@@ -162,7 +162,7 @@ def test_outdated_and_unjudged_documents_of_blind_queries_are_counted_and_not_na
     golden = type(golden)(tuple(q._replace(text=f"secret {q.id}", **kept) if q.blind else q for q in golden.queries))
     before = run_of({q.id: [*q.gains] for q in golden.queries})
     after = run_of({q.id: ["hidden-old", *[f"hidden-{n}" for n in range(4)], *q.gains] if q.blind else [*q.gains] for q in golden.queries})
-    report = pipeline.assess(golden, after, pipeline.Reference(before, golden.labels), Policy(), splits=("dev", "blind"))
+    report = pipeline.assess(golden, after, references.Reference(before, golden.labels), Policy(), splits=("dev", "blind"))
     value = report_json(report)
     assert len(value["versions"]["stale"]) == 30
     assert value["condensed"]["entered"] == [{"doc": "(documents of blind queries)", "queries": 150}]

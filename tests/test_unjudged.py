@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.golden.model import GoldenSet, Query
 from gate.policy import Policy, Protected
 from gate.reports.advice import advice
@@ -28,7 +28,7 @@ def judged(after, relevant=None, policy=None, before=("a", "b", "c"), **fields):
     relevant = relevant or POOLED
     old = run_of(dict.fromkeys(relevant, before))
     new = run_of({i: after if n < 40 else before for n, i in enumerate(relevant)})
-    return pipeline.assess(golden_set(relevant, **fields), new, pipeline.Reference(old), policy or Policy())
+    return pipeline.assess(golden_set(relevant, **fields), new, references.Reference(old), policy or Policy())
 
 
 def drop(report):
@@ -81,16 +81,16 @@ def test_a_drop_that_judged_documents_cannot_rule_out_is_a_fail():
 def test_unjudged_documents_in_place_of_worthless_ones_are_no_gain_that_pays_for_what_was_lost():
     relevant = dict.fromkeys((f"q{i}" for i in range(N)), {"a": 1, "b": 0})
     old, new = run_of(dict.fromkeys(relevant, ["b", "a"])), run_of({i: ["new", "a"] if n >= 12 else ["x"] for n, i in enumerate(relevant)})
-    report = pipeline.assess(golden_set(relevant), new, pipeline.Reference(old), Policy())
+    report = pipeline.assess(golden_set(relevant), new, references.Reference(old), Policy())
     assert report.verdict == "fail" and report.comparison.condensed.better == 0 and report.comparison.condensed.worse == 12
 
 
 def test_one_newcomer_does_not_excuse_queries_whose_unjudged_documents_were_there_before():
     known = [f"u{n}" for n in range(8)]
     base, new = (run_of(dict.fromkeys(POOLED, ranked)) for ranked in (["a", *known], [*known, "a"]))
-    plain = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy())
+    plain = pipeline.assess(golden_set(POOLED), new, references.Reference(base), Policy())
     new.rankings["q0"].docs.append("new")
-    report = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy())
+    report = pipeline.assess(golden_set(POOLED), new, references.Reference(base), Policy())
     assert plain.verdict == report.verdict == "fail"
     assert report.comparison.condensed.worse == N - 1 and report.comparison.entered == (("new", 1),)
 
@@ -106,7 +106,7 @@ def test_what_blind_queries_bring_up_is_not_counted_as_one_document():
 def test_known_unjudged_documents_that_vanish_from_the_top_are_no_gain_that_pays_for_what_was_lost():
     base = run_of(dict.fromkeys(POOLED, ["x", "a"]))
     new = run_of({i: ["a"] if n < 20 else ["g"] if n < 40 else ["g1", "g2", "a"] for n, i in enumerate(POOLED)})
-    found = pipeline.assess(golden_set(POOLED), new, pipeline.Reference(base), Policy()).comparison.condensed
+    found = pipeline.assess(golden_set(POOLED), new, references.Reference(base), Policy()).comparison.condensed
     assert (found.better, found.worse) == (0, 20)
 
 
@@ -163,7 +163,7 @@ def test_of_two_references_each_is_forgiven_only_what_judged_documents_alone_rul
     base, main = run_of(dict.fromkeys(POOLED, ["a", "b", "c"])), run_of(dict.fromkeys(POOLED, ["a", "c", "b"]))
     for ranked, outcome in ((["new1", "new2", "a"], "inconclusive"), (["g1", "g2", "g3"], "fail")):
         run = run_of({i: ranked if n < 40 else ["a", "b", "c"] for n, i in enumerate(POOLED)})
-        report = pipeline.assess(golden, run, pipeline.Reference(base), Policy(), latest=pipeline.Reference(main))
+        report = pipeline.assess(golden, run, references.Reference(base), Policy(), latest=references.Reference(main))
         assert {check.name: check.outcome for check in report.checks} == {"anchor": outcome, "drop": outcome}
         assert report.verdict == outcome
         if outcome == "inconclusive":
@@ -175,7 +175,7 @@ def test_unjudged_documents_that_main_had_already_are_told_of_the_change_that_dr
     base = run_of(dict.fromkeys(POOLED, ["x1", "x2", "x3", "a"]))
     main = run_of(dict.fromkeys(POOLED, ["a", "b", "c"]))
     run = run_of(dict.fromkeys(POOLED, ["x1", "x2", "a"]))
-    report = pipeline.assess(golden, run, pipeline.Reference(base), Policy(), latest=pipeline.Reference(main))
+    report = pipeline.assess(golden, run, references.Reference(base), Policy(), latest=references.Reference(main))
     assert report.comparison.condensed is None and report.verdict == "inconclusive"
     assert plain(headline(report)).startswith("Against main as it is now, nDCG@10 fell by") and "x1: 60 queries" in render_text(report)
     assert "Against main as it is now: 2 documents that nobody has judged" in render_text(report)
@@ -186,6 +186,6 @@ def test_the_documents_to_label_are_those_that_came_up_in_the_comparison_that_th
     base = run_of(dict.fromkeys(POOLED, ["x1", "b", "a"]))
     main = run_of(dict.fromkeys(POOLED, ["a", "b", "c"]))
     run = run_of(dict.fromkeys(POOLED, ["x1", "x2", "a"]))
-    report = pipeline.assess(golden, run, pipeline.Reference(base), Policy(), latest=pipeline.Reference(main))
+    report = pipeline.assess(golden, run, references.Reference(base), Policy(), latest=references.Reference(main))
     assert [name for name, check in ((c.name, c) for c in report.checks) if "condensed_delta" in check.numbers] == ["drop"]
     assert {row["doc"] for row in report_json(report)["condensed"]["entered"]} == {"x1", "x2"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gate import pipeline
+from gate import pipeline, references
 from gate.errors import InvalidInput
 from gate.golden.model import Version
 from gate.policy import Policy
@@ -86,13 +86,13 @@ def test_a_metric_or_tag_without_a_value_and_a_set_of_two_queries_are_read_as_we
     golden = golden_set({"p": ["a"], "q": ["a"]}, tags={"p": ("x",)}, versions={"q": (Version(("a",), ("b",)),)})
     old = Run({i: Ranking(["a"], candidates=["a"]) for i in "pq"})
     new, policy = run_of({"p": ["a"], "q": ["b", "a"]}), Policy(primary=parse_metric("latest@3"))
-    report = pipeline.assess(golden, new, pipeline.Reference(old), policy)
+    report = pipeline.assess(golden, new, references.Reference(old), policy)
     claims = read(value_of(report))
     assert claims.metrics["candidate-recall@100"].n == claims.tags["x"].n == 0
     text = render_claimed(claims, told(report, gate="default"))
     assert "| candidate-recall@100 | — | — | — | — | 0 / 0 |" in text and "| `x` | 0 | — | — | — |" in text
     two = golden_set({"p": ["a"], "q": ["a"]})
-    report = pipeline.assess(two, run_of({"p": ["x"], "q": ["a"]}), pipeline.Reference(run_of({"p": ["a"], "q": ["x"]})), Policy())
+    report = pipeline.assess(two, run_of({"p": ["x"], "q": ["a"]}), references.Reference(run_of({"p": ["a"], "q": ["x"]})), Policy())
     assert read(value_of(report)).metrics["ndcg@10"].mde == report.comparison.main.mde > 1
 
 
