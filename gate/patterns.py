@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gate.comparison import Comparison
 from gate.figures import plural
 from gate.golden.model import GoldenSet, Query
-from gate.runs import Ranking, Run
+from gate.runs import Run
 from gate.statistics.enrichment import enrichment_p
 from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.tests01 import mcnemar
@@ -26,7 +26,7 @@ _ALPHA = 0.05
 _LEAST_LIFT = 1.5
 _NEAR_TOP = 3
 # Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
-_MOST_WORSE, _MOST_OTHERS = 1000, 2000
+_MOST_WORSE, _MOST_OTHERS = 500, 1000
 _MOST_TAGS = 3
 _NUMBERED = re.compile(r"(.*?)(\d+)\Z")
 _EXACT = re.compile(r"\d|[\"“”'‘’`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
@@ -42,11 +42,12 @@ class Pattern(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones."""
+    """``before`` and ``after``: ranked documents. ``worse``: ids, worst first; ``lost``: those of them that
+    no longer find anything; ``rest``: the other paired ones."""
 
     golden: GoldenSet
-    before: Mapping[str, Ranking]
-    after: Mapping[str, Ranking]
+    before: Mapping[str, Sequence[str]]
+    after: Mapping[str, Sequence[str]]
     worse: tuple[str, ...]
     lost: tuple[str, ...]
     rest: tuple[str, ...]
@@ -64,13 +65,16 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
     lost = tuple(change.id for change in comparison.lost if change.id in bad)
     others = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
-    case = _Case(golden, before.rankings, after.rankings, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, comparison.flip_k or 10)
+    # Read once: rankings of long runs stay in their file until somebody asks.
+    old, new = ({i: side.rankings[i].docs if i in side.rankings else () for i in (*worse[:_MOST_WORSE], *others)}
+                for side in (before, after))
+    case = _Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, comparison.flip_k or 10)
     groups = [[pattern for look in looks if (pattern := look(case))] for looks in ((_shifted,), (_vanished, _fewer), (_intruders,))]
     plain, tagged = ([pattern for pattern in _traits(case) if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
     groups = [*groups[:2], plain, groups[2], tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
-    if not found and (pattern := _everywhere(case)):
-        found.append(pattern)
+    if not found and 4 * len(worse) >= len(comparison.paired):
+        found.append(_everywhere(case))
     if whole:
         return tuple(found)
     sample = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
@@ -79,10 +83,6 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
 
 def _relevant(query: Query) -> set[str]:
     return {doc for doc, gain in query.gains.items() if gain > 0} | {member for group in query.groups for member in group}
-
-
-def _docs(ranking: Ranking | None) -> Sequence[str]:
-    return ranking.docs if ranking is not None else ()
 
 
 def _named(names: Iterable[str], most: int = 5) -> str:
@@ -94,21 +94,21 @@ def _named(names: Iterable[str], most: int = 5) -> str:
 # --- documents ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _near_top(rankings: Mapping[str, Ranking], ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _near_top(rankings: Mapping[str, Sequence[str]], ids: Iterable[str]) -> Iterator[tuple[str, str]]:
     for i in ids:
-        yield from ((i, doc) for doc in _docs(rankings.get(i))[:_NEAR_TOP])
+        yield from ((i, doc) for doc in rankings[i][:_NEAR_TOP])
 
 
 def _vanished(case: _Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
     ids = (*case.worse, *case.rest)
-    old, new = ({doc for i in ids for doc in _docs(side.get(i))} for side in (case.before, case.after))
+    old, new = ({doc for i in ids for doc in side[i]} for side in (case.before, case.after))
     gone = {doc for _, doc in _near_top(case.before, ids)} - new
     come = {doc for _, doc in _near_top(case.after, ids)} - old
-    lost = [i for i in case.worse if gone.intersection(_docs(case.before.get(i))[:case.k]) & _relevant(case.golden.by_id[i])]
+    lost = [i for i in case.worse if gone.intersection(case.before[i][:case.k]) & _relevant(case.golden.by_id[i])]
     if len(lost) < FEWEST or len(gone) <= len(come) or mcnemar(len(gone), len(come))[1] / 2 > _ALPHA:
         return None
-    names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in _docs(case.before.get(i))[:case.k]
+    names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before[i][:case.k]
                           if doc in gone and doc in _relevant(case.golden.by_id[i]))
     return Pattern("vanished", tuple(lost), f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns "
                    f"for no query at all{_named(names)}.",
@@ -120,7 +120,7 @@ def _shifted(case: _Case) -> Pattern | None:
     """The place of document N is taken by N+1 (or N−1)."""
     lost = []
     for i in case.worse:
-        old, new = _docs(case.before.get(i)), _docs(case.after.get(i))
+        old, new = case.before[i], case.after[i]
         # A neighbour that stood near by before has only moved up.
         if any(doc in _relevant(case.golden.by_id[i]) and rank < len(new) and _neighbours(doc, new[rank]) and new[rank] not in old[:case.k]
                for rank, doc in enumerate(old[:case.k])):
@@ -142,7 +142,7 @@ def _intruders(case: _Case) -> Pattern | None:
     """A few documents that came into the top of many queries and belong to none of them."""
     came: defaultdict[str, list[str]] = defaultdict(list)
     for i in case.worse:
-        fresh = set(_docs(case.after.get(i))[:case.k]) - set(_docs(case.before.get(i))[:case.k]) - _relevant(case.golden.by_id[i])
+        fresh = set(case.after[i][:case.k]) - set(case.before[i][:case.k]) - _relevant(case.golden.by_id[i])
         for doc in fresh:
             came[doc].append(i)
     least = max(FEWEST, len(case.worse) // 5)
@@ -161,10 +161,10 @@ def _intruders(case: _Case) -> Pattern | None:
 
 def _fewer(case: _Case) -> Pattern | None:
     """Fewer results than before."""
-    lost = tuple(i for i in case.worse if 2 * len(_docs(case.after.get(i))) < len(_docs(case.before.get(i))))
+    lost = tuple(i for i in case.worse if 2 * len(case.after[i]) < len(case.before[i]))
     if len(lost) < FEWEST:
         return None
-    empty = sum(not _docs(case.after.get(i)) for i in lost)
+    empty = sum(not case.after[i] for i in lost)
     return Pattern("fewer-results", lost, f"{len(lost)} of {plural(len(case.worse), 'worse query')} get less than half as many results as "
                    f"before, {empty} of them none.",
                    "A filter, a score threshold or a query parser that requires every word; an approximate index that visits too few "
@@ -221,12 +221,10 @@ def _foreign(char: str) -> bool:
     return ord(char) > 591 and unicodedata.category(char)[0] == "L" and not unicodedata.name(char, "").startswith("LATIN")
 
 
-def _everywhere(case: _Case) -> Pattern | None:
+def _everywhere(case: _Case) -> Pattern:
     """Much got worse, and nothing sets it apart."""
     total = len(case.worse) + len(case.rest)
-    if 4 * len(case.worse) < total:
-        return None
-    moved = Counter(_docs(case.before.get(i))[:case.k] != _docs(case.after.get(i))[:case.k] for i in (*case.worse, *case.rest))
+    moved = Counter(case.before[i][:case.k] != case.after[i][:case.k] for i in (*case.worse, *case.rest))
     return Pattern("everywhere", case.worse, f"{len(case.worse)} of {total} queries got worse and {moved[True]} rankings changed; the loss "
                    "is spread over all kinds of queries.",
                    "Something that touches every query: another or shortened embedding, queries and documents embedded differently "
