@@ -91,6 +91,15 @@ def build_parser() -> argparse.ArgumentParser:
     _tier(compare)
     _output(compare)
 
+    explain = _command(commands, "explain", "why one query moved between two runs")
+    explain.add_argument("query", metavar="QUERY_ID")
+    _golden(explain)
+    explain.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
+    explain.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
+    explain.add_argument("--snapshot", type=Path, metavar="DIR", help="the frozen index: titles, chunk boundaries, words, vectors")
+    explain.add_argument("-k", type=int, default=10, metavar="N", help="the top that counts (default: 10)")
+    explain.add_argument("--format", choices=("text", "json"), default="text")
+
     evaluate = _command(commands, "evaluate", "score one run")
     _golden(evaluate)
     evaluate.add_argument("--run", type=Path, required=True, metavar="RUN|RECORD")

@@ -131,6 +131,33 @@ def evaluate(options: Namespace) -> int:
     return 0
 
 
+def explain(options: Namespace) -> int:
+    """``explain``: one query, no verdict."""
+    from gate import references
+    from gate.explain.query import explain as explained
+    from gate.golden.read import read_golden
+    from gate.reports.explained import explained_json, explained_text
+
+    if options.k < 1:
+        raise InvalidInput(f"-k: {options.k} is not at least 1")
+    golden = read_golden(options.golden)
+    before, after = (references.load_reference(path).run for path in (options.baseline, options.candidate))
+    if options.query in golden.by_id and not any(options.query in side.rankings for side in (before, after)):
+        raise InvalidInput(f"neither run has a ranking of {options.query!r}", "run the retriever over this golden set")
+    snapshot = None
+    if options.snapshot:
+        from gate.snapshot.reader import Snapshot
+        from gate.snapshot.verify import verify
+
+        snapshot = Snapshot(options.snapshot, verify(options.snapshot))
+    found = explained(options.query, golden, before, after, options.k, snapshot)
+    if options.format == "json":
+        console.show_json(explained_json(found))
+    else:
+        console.show(explained_text(found))
+    return 0
+
+
 def golden_plan(options: Namespace) -> int:
     """``golden plan``: what a golden set can resolve; no verdict."""
     from gate import pipeline, references
