@@ -74,7 +74,8 @@ def test_another_chunk_of_the_right_document():
 
 
 def test_near_duplicates_in_the_way():
-    text = "the quick brown fox jumps over the lazy dog and runs home before the rain comes down upon the hill where he was born many years ago"
+    text = ("the quick brown fox jumps over the lazy dog and runs home before the rain comes down upon the hill where he was born "
+            "many years ago")
     texts = {"a": text, "v2": text.replace("lazy", "sleepy"), "x": "something else entirely that shares no run of words"}
     fact, = alike.facts(["a"], ["v2", "x", "unknown"], texts)
     assert fact.kind == "twin" and fact.seen.startswith("v2, which is not credited") and "equivalence group" in fact.likely
