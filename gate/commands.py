@@ -332,9 +332,10 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
 
         console.show_markdown(render_comment(report))
     else:
+        from gate.reports.paint import wanted
         from gate.reports.text import render_text
 
-        print(render_text(report, color=sys.stdout is not None and sys.stdout.isatty()), end="")
+        print(render_text(report, color=wanted(os.environ, sys.stdout is not None and sys.stdout.isatty())), end="")
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code
