@@ -11,7 +11,8 @@ from tests.reports import build
 
 @pytest.mark.parametrize(("environ", "terminal", "colour"), [
     ({}, True, True), ({}, False, False), ({"NO_COLOR": "1"}, True, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
-    ({"FORCE_COLOR": "1"}, False, True), ({"FORCE_COLOR": "0"}, False, False), ({"TERM": "dumb"}, True, False), ({"NO_COLOR": ""}, True, True)])
+    ({"FORCE_COLOR": "1"}, False, True), ({"FORCE_COLOR": "0"}, False, False), ({"TERM": "dumb"}, True, False),
+    ({"NO_COLOR": ""}, True, True)])
 def test_who_wants_colour(environ, terminal, colour):
     assert wanted(environ, terminal) is colour
 
