@@ -190,23 +190,9 @@ def golden_plan(options: Namespace) -> int:
 def snapshot_build(options: Namespace) -> int:
     """``snapshot build``."""
     from gate.figures import plural
-    from gate.snapshot.build import build_bm25, build_dense
-    from gate.snapshot.corpus import read_corpus
+    from gate.snapshot.order import build
 
-    given = [f"--{name.replace('_', '-')}" for name in ("vectors", "query_vectors", "queries", "model", "revision")
-             if getattr(options, name)]
-    if options.kind == "bm25" and given:
-        raise InvalidInput(f"a bm25 snapshot has no use for {', '.join(given)}", "leave them out, or build with --kind dense")
-    if options.kind == "dense" and options.vectors is None:
-        raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
-    corpus = read_corpus(options.corpus, ids=options.ids)
-    for warning in corpus.warnings:
-        console.tell(f"warning: {warning}")
-    if options.kind == "bm25":
-        manifest = build_bm25(corpus, options.out, replace=options.replace)
-    else:
-        manifest = build_dense(corpus, options.vectors, options.out, model=options.model, revision=options.revision,
-                               query_vectors=options.query_vectors, queries=options.queries, replace=options.replace)
+    manifest = build(options, lambda warning: console.tell(f"warning: {warning}"))
     print(f"{options.out}: {plural(manifest.units, 'unit')} of {plural(manifest.documents, 'document')}\n"
           f"digest: {manifest.tree_digest}")
     return 0
@@ -217,7 +203,14 @@ def snapshot_verify(options: Namespace) -> int:
     from gate.snapshot.verify import verify
 
     manifest = verify(options.directory, options.digest, option=True)
-    print(f"{options.directory}: every file is as the manifest says\ndigest: {manifest.tree_digest}")
+    print(f"{options.directory}: every file is as the manifest says")
+    if options.corpus is not None:
+        from gate.snapshot.provenance import check_corpus, rebuilt
+
+        corpus = check_corpus(options.directory, manifest, options.corpus)
+        print(f"{options.corpus}: is the corpus it was built from, and cut as the manifest says; "
+              f"{rebuilt(options.directory, manifest, corpus)}")
+    print(f"digest: {manifest.tree_digest}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,10 +29,11 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 @dataclass(frozen=True)
 class SnapshotSettings:
-    """Where the frozen index is and which digest it must have."""
+    """Where the frozen index is and which digest it must have. ``corpus``: what it must have been built from."""
 
     path: Path
     digest: str
+    corpus: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,13 @@ def policy_facts(settings: Settings) -> dict[str, Any]:
     baseline, rules = settings.baseline, rules_of(settings.base or settings.policy)
     tiers = tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])
     return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules, "label": baseline.label,
-            "depth": settings.depth, **store_rows(baseline), **tiers}
+            "depth": settings.depth, **_corpus_row(settings), **store_rows(baseline), **tiers}
+
+
+def _corpus_row(settings: Settings) -> dict[str, Any]:
+    """What holds a snapshot to its corpus is a guard, and nobody takes one away unseen. Without it no row, as in older records."""
+    corpus = settings.snapshot.corpus if settings.snapshot else None
+    return {"snapshot corpus": os.path.relpath(corpus, settings.source.parent)} if corpus else {}
 
 
 def policy_digest(settings: Settings) -> str:
@@ -88,7 +96,9 @@ def _snapshot(section: Section, paths: Paths) -> SnapshotSettings:
     if not _DIGEST.match(digest):
         section.problem("digest", "`digest` must be the snapshot's tree digest, sha256: and 64 hex digits "
                                   "(`retrieval-gate snapshot show DIR` prints it)")
-    found = SnapshotSettings(paths.take(section, "path", section.text("path", "", required=True)), digest)
+    corpus = section.text("corpus", "")
+    found = SnapshotSettings(paths.take(section, "path", section.text("path", "", required=True)), digest,
+                             paths.take(section, "corpus", corpus) if corpus else None)
     section.done()
     return found
 

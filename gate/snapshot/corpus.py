@@ -77,7 +77,7 @@ def _from_lines(path: Path, how: Chunking) -> Corpus:
     named = plural(lines.numbers, "id is written as a number and was", "ids are written as numbers and were")
     warnings = (f"{path}: {named} read as text",) if lines.numbers else ()
     units = tuple(unit for document in lines.documents for unit in cut(_titled(document, how), how, given=document.title))
-    return Corpus(tuple(lines.documents), units, how.facts(), warnings)
+    return Corpus(tuple(lines.documents), units, how.facts(), warnings, {"form": "lines", "name": path.name})
 
 
 def _titled(document: Document, how: Chunking) -> Document:

@@ -41,22 +41,26 @@ def _read(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _composed(name: str) -> str:
+    """Some file systems store names decomposed; the same file must have the same id and title everywhere."""
+    return unicodedata.normalize("NFC", name)
+
+
 def _name(folder: Path, path: Path, ids: str) -> str:
     """A document's id: the file's name, or its path below ``folder``, without the ending."""
-    name = path.stem if ids == "stem" else path.relative_to(folder).with_name(path.stem).as_posix()
-    # Some file systems store names decomposed; the same file must have the same id everywhere.
-    name = unicodedata.normalize("NFC", name)
+    name = _composed(path.stem if ids == "stem" else path.relative_to(folder).with_name(path.stem).as_posix())
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in name):
         raise BadDocument("has a name that cannot be an id", "give it a name in UTF-8 and without control characters")
     return name
 
 
 def _cut(path: Path, name: str, text: str, how: Chunking) -> tuple[Document, list[Unit]]:
+    stem = _composed(path.stem)
     if path.suffix.lower() != ".md":
-        document = Document(name, path.stem, text)
+        document = Document(name, stem, text)
         return document, cut(document, how, markdown=False)
     said, body = front_matter(text)
-    document = Document(name, split(text, body)[0] or said or path.stem, text)
+    document = Document(name, split(text, body)[0] or said or stem, text)
     return document, cut(document, how, body)
 
 
@@ -96,4 +100,5 @@ def from_folder(folder: Path, how: Chunking, ids: str) -> Corpus:
         raise InvalidInput(problems, "; ".join(cures))
     more = f", … ({len(empty)} files)" if len(empty) > _SHOWN else ""
     warnings = (f"{folder}: nothing to index in {', '.join(empty[:_SHOWN])}{more}",) if empty else ()
-    return Corpus(tuple(documents), tuple(units), how.facts() | {"ids": ids}, warnings)
+    source = {"form": "folder", "name": folder.name or folder.resolve().name}
+    return Corpus(tuple(documents), tuple(units), how.facts() | {"ids": ids}, warnings, source)

@@ -15,7 +15,7 @@ from gate.snapshot.files import MAX_FILES, FileFacts, read_regular
 SCHEMA = 1
 NAME = "manifest.json"
 UNITS = "units.jsonl"
-KINDS = ("bm25", "dense")
+KINDS = ("bm25", "dense", "files")
 MAX_BYTES = 16 * 1024**2
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")

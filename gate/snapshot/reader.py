@@ -105,5 +105,11 @@ class Snapshot:
 
 
 def open_snapshot(settings: SnapshotSettings) -> Snapshot:
-    """Verify the snapshot against its pinned digest and open it. Raises :class:`InvalidInput`."""
-    return Snapshot(settings.path, verify(settings.path, settings.digest))
+    """Verify the snapshot against its pinned digest, and against its corpus where that is named, and open it. Raises
+    :class:`InvalidInput`."""
+    manifest = verify(settings.path, settings.digest)
+    if settings.corpus is not None:
+        from gate.snapshot.provenance import check_corpus
+
+        check_corpus(settings.path, manifest, settings.corpus)
+    return Snapshot(settings.path, manifest)
