@@ -48,7 +48,7 @@ class Cache:
             self._rows = sqlite3.connect(path or ":memory:")
             self._rows.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, dtype TEXT NOT NULL, row BLOB NOT NULL)")
         except sqlite3.Error as error:
-            raise InvalidInput(f"{path}: cannot be used as a cache of vectors ({error})", "name a new file with --embed-cache") from None
+            raise self._broken(error) from None
 
     def __enter__(self) -> Cache:
         return self
@@ -62,15 +62,24 @@ class Cache:
     def get(self, text: str) -> np.ndarray | None:
         import numpy as np
 
-        found = self._rows.execute("SELECT dtype, row FROM vectors WHERE key = ?", (self.key(text),)).fetchone()
-        return None if found is None else np.frombuffer(found[1], found[0])
+        try:
+            found = self._rows.execute("SELECT dtype, row FROM vectors WHERE key = ?", (self.key(text),)).fetchone()
+            return None if found is None else np.frombuffer(found[1], found[0])
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: Exception) -> InvalidInput:
+        return InvalidInput(f"{self._path}: cannot be used as a cache of vectors ({error})", "name a new file with --embed-cache")
 
     def put(self, texts: Sequence[str], rows: np.ndarray) -> None:
         """Kept at once: an interrupted build goes on from here."""
         rows = rows.astype(rows.dtype.newbyteorder("<"))
-        with self._rows:
-            self._rows.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-                                   [(self.key(text), rows.dtype.str, row.tobytes()) for text, row in zip(texts, rows, strict=True)])
+        kept = [(self.key(text), rows.dtype.str, row.tobytes()) for text, row in zip(texts, rows, strict=True)]
+        try:
+            with self._rows:
+                self._rows.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", kept)
+        except sqlite3.Error as error:
+            raise self._broken(error) from None
 
 
 def _asked(function: Callable[[list[str]], Any], name: str, texts: list[str]) -> np.ndarray:

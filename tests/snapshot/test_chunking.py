@@ -90,7 +90,8 @@ def test_a_section_holds_no_heading_at_which_it_should_have_ended(lines, level):
     if "```" not in lines:
         for section in sections:
             inside = re.findall(r"^(#{1,6}) ", section.text, re.M)
-            assert all(len(mark) > level for mark in inside) or (section.slug == "intro" and inside[0] == "#")
+            title = section.slug == "intro" and "#" in inside  # one that stands below other text
+            assert sum(len(mark) <= level for mark in inside) <= title
 
 
 PAGE = "# Guide\nfirst\n## Net\nnet\n### DNS\ndns\n## Disk\ndisk\n# Part two\nlast\n## Net\nmore\n"
@@ -138,7 +139,7 @@ def test_two_documents_whose_parts_would_have_one_id_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("how", "words"), [
     (Chunking("sentence"), "chunker 'sentence' must be one of"), (Chunking("fixed"), "needs --size"),
-    (Chunking("fixed", size=-1), "size must"), (Chunking("fixed", size=5, overlap=5), "overlap must be a whole number from 0 and below size"),
+    (Chunking("fixed", size=-1), "size must"), (Chunking("fixed", size=5, overlap=5), "a whole number from 0 and below size"),
     (Chunking("heading", level=7), "level must"), (Chunking("fixed", size=5, by="tokens"), "by 'tokens' must"),
     (Chunking("heading", size=3, overlap=4), "below max-size")])
 def test_what_cannot_be_cut_is_said_with_the_option(how, words):
