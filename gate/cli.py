@@ -110,7 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
     plan.add_argument("--format", choices=("text", "json"), default="text")
 
-    snapshot = _group(commands, "snapshot", "build, verify and show frozen indexes")
+    snapshot = _group(commands, "snapshot", "build, fetch, verify and show frozen indexes")
     build = _command(snapshot, "build", "build a snapshot", "snapshot_build")
     build.add_argument("--kind", choices=("bm25", "dense"), required=True)
     build.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
@@ -126,6 +126,8 @@ def build_parser() -> argparse.ArgumentParser:
     verify = _command(snapshot, "verify", "check every file against the manifest", "snapshot_verify")
     verify.add_argument("directory", type=Path, metavar="DIR")
     verify.add_argument("--digest", help="the digest it must have")
+    fetch = _command(snapshot, "fetch", "fetch and verify the snapshot of a configuration, and print its folder", "snapshot_fetch")
+    fetch.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
     _command(snapshot, "show", "print what a snapshot is", "snapshot_show").add_argument("directory", type=Path, metavar="DIR")
 
     baseline = _group(commands, "baseline", "look at baseline records")

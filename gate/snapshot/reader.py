@@ -10,9 +10,10 @@ from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
-from gate.settings import SnapshotSettings
 from gate.snapshot.manifest import UNITS, Manifest
-from gate.snapshot.verify import verify
+from gate.snapshot.obtain import obtain
+from gate.snapshot_settings import SnapshotSettings
+from gate.world import World
 
 _KEYS = ("id", "doc", "title", "text")
 
@@ -23,6 +24,7 @@ class Snapshot:
 
     path: Path
     manifest: Manifest
+    notes: tuple[str, ...] = ()
 
     def units(self) -> Iterator[dict[str, Any]]:
         """The lines of ``units.jsonl``: id, doc, title, text, and parent, start, end where they exist."""
@@ -74,6 +76,7 @@ class Snapshot:
         return self.manifest.facts() | {"tree_digest": self.manifest.tree_digest}
 
 
-def open_snapshot(settings: SnapshotSettings) -> Snapshot:
-    """Verify the snapshot against its pinned digest and open it. Raises :class:`InvalidInput`."""
-    return Snapshot(settings.path, verify(settings.path, settings.digest))
+def open_snapshot(settings: SnapshotSettings, world: World | None = None) -> Snapshot:
+    """Fetch the snapshot where that is needed, verify it against its pinned digest and open it. Raises what :func:`obtain` raises."""
+    found = obtain(settings, world)
+    return Snapshot(found.path, found.manifest, found.notes)
