@@ -125,6 +125,8 @@ class Download:
 
         if self._session is None:
             self._session = requests.Session()
+            # Also where it follows no redirect it would read the whole body of one, however long that is.
+            self._session.get_redirect_target = lambda response: None
         url, home = self._wanted.url, _origin(self._wanted.url)
         sent = headers | dict(self._wanted.headers)
         for _ in range(_HOPS + 1):
