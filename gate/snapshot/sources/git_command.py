@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _PASSED_ON = ("PATH", "LANG", "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _SAID = 400
+# git's words for a part of it that the kernel ended for writing a file beyond the limit.
+_TOO_LARGE = f"died of signal {getattr(signal, 'SIGXFSZ', 25):d}"
 _NO_GIT = ("install git where the gate runs; the action's image has none: there, take a repository on GitHub, or the archive of the commit "
            "that most forges offer at an address (`source: {https: …}`)")
 
@@ -41,7 +44,7 @@ def fetch_by_command(options: Options, token: str, room: Room) -> None:
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").replace(token or "\0", "***").split())
             said = "".join(char for char in said if char.isprintable())[-_SAID:]
-            if "File too large" in said or "file too large" in said or done.returncode in (-25, 128 + 25):
+            if "File too large" in said or _TOO_LARGE in said:
                 raise InvalidInput(f"{options.shown}: is larger than `max_mb` allows ({options.limit // 1024**2} MB)",
                                    "raise `max_mb` when this is the repository that is meant")
             raise SnapshotUnavailable(f"{options.shown}: {what} ({said})", "see that address, commit and `token` are right, and that the "
@@ -59,7 +62,8 @@ def fetch_by_command(options: Options, token: str, room: Room) -> None:
 def _environment(url: str, token: str, variables: Mapping[str, str]) -> dict[str, str]:
     """Settings of machine and user are left out: they can name hooks, filters, helpers and other addresses."""
     settings = {"protocol.allow": "never", "core.hooksPath": os.devnull, "http.followRedirects": "false", "credential.helper": "",
-                "http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "transfer.bundleURI": "false"}
+                "http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "transfer.bundleURI": "false",
+                "fetch.unpackLimit": "1"}
     settings |= {f"protocol.{scheme}.allow": "always" for scheme in ("https", "ssh", "file")}
     if url.startswith("http://"):
         settings["protocol.http.allow"] = "always"
