@@ -110,12 +110,14 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
     plan.add_argument("--format", choices=("text", "json"), default="text")
 
-    snapshot = _group(commands, "snapshot", "build, verify and show frozen indexes")
+    snapshot = _group(commands, "snapshot", "build, fetch, verify and show frozen indexes")
     _build(_command(snapshot, "build", "build a snapshot", "snapshot_build"))
     verify = _command(snapshot, "verify", "check every file against the manifest", "snapshot_verify")
     verify.add_argument("directory", type=Path, metavar="DIR")
     verify.add_argument("--digest", help="the digest it must have")
     verify.add_argument("--corpus", type=Path, metavar="FILE|DIR", help="also check that it was built from this corpus")
+    fetch = _command(snapshot, "fetch", "fetch and verify the snapshot of a configuration, and print its folder", "snapshot_fetch")
+    fetch.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
     _command(snapshot, "show", "print what a snapshot is", "snapshot_show").add_argument("directory", type=Path, metavar="DIR")
 
     baseline = _group(commands, "baseline", "look at baseline records")

@@ -214,6 +214,27 @@ def snapshot_verify(options: Namespace) -> int:
     return 0
 
 
+def snapshot_fetch(options: Namespace) -> int:
+    """``snapshot fetch``: the path alone goes to stdout, for a script."""
+    from gate.settings import load_settings
+    from gate.snapshot.obtain import obtain
+    from gate.world import world_of
+
+    settings = load_settings(options.config)
+    if settings.snapshot is None:
+        raise InvalidInput(f"{options.config}: has no `snapshot:`", "there is nothing to fetch")
+    if settings.snapshot.source:
+        console.tell(f"{settings.snapshot.source.options.shown}")
+    found = obtain(settings.snapshot, world_of(os.environ))
+    for note in found.notes:
+        console.tell(f"warning: {note}")
+    words = {"path": "is there and is the pinned one", "cache": "was in the cache and is the pinned one",
+             "fetched": "has been fetched and is the pinned one"}
+    console.tell(f"snapshot {settings.snapshot.digest} {words[found.how]}")
+    print(found.path)
+    return 0
+
+
 def snapshot_show(options: Namespace) -> int:
     """``snapshot show``."""
     from gate.snapshot.show import show

@@ -17,6 +17,7 @@ from gate.paths import Paths, inside
 from gate.policy import Policy
 from gate.policy_settings import read_policy, rules_of
 from gate.retriever_settings import RetrieverSettings, read_retriever
+from gate.snapshot_settings import SnapshotSettings, read_snapshot
 from gate.tier_settings import read_tiers
 from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
@@ -24,16 +25,6 @@ from gate.yamlio import Document, load_yaml, parse_yaml
 DEFAULT_CONFIG = "retrieval-gate.yml"
 COMMENTS = ("always", "on-change", "never")
 _GATE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
-
-
-@dataclass(frozen=True)
-class SnapshotSettings:
-    """Where the frozen index is and which digest it must have. ``corpus``: what it must have been built from."""
-
-    path: Path
-    digest: str
-    corpus: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -91,18 +82,6 @@ def policy_digest(settings: Settings) -> str:
     return jsonio.digest(policy_facts(settings))
 
 
-def _snapshot(section: Section, paths: Paths) -> SnapshotSettings:
-    digest = section.text("digest", "")
-    if not _DIGEST.match(digest):
-        section.problem("digest", "`digest` must be the snapshot's tree digest, sha256: and 64 hex digits "
-                                  "(`retrieval-gate snapshot show DIR` prints it)")
-    corpus = section.text("corpus", "")
-    found = SnapshotSettings(paths.take(section, "path", section.text("path", "", required=True)), digest,
-                             paths.take(section, "corpus", corpus) if corpus else None)
-    section.done()
-    return found
-
-
 def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
     problems: list[str] = []
     top = Section(document, "", document.value, problems)
@@ -111,9 +90,9 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
     if not _GATE_ID.match(gate):
         top.problem("gate", f"gate id {gate[:60]!r} must be lower-case letters, digits and hyphens, at most 40")
     retriever = read_retriever(top.section("retriever", top.mapping("retriever", required=True)), paths)
-    pin = _snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
+    pin = read_snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
     if retriever.needs_snapshot and pin is None:
-        top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path and digest")
+        top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path (or source) and digest")
     baseline = read_baseline(top.section("baseline", top.mapping("baseline")), paths.take)
     depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))
     policy = read_policy(rules)

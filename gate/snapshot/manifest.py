@@ -11,6 +11,7 @@ from typing import Any
 from gate import jsonio
 from gate.errors import InvalidInput
 from gate.snapshot.files import MAX_FILES, FileFacts, read_regular
+from gate.snapshot.lfs import check_pulled
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -145,4 +146,5 @@ def read_manifest(directory: Path) -> Manifest:
     if not directory.is_dir():
         raise InvalidInput(f"{directory}: no such snapshot directory",
                            "check `snapshot.path`, and that an earlier step built or downloaded the snapshot")
+    check_pulled(directory, [directory / NAME])
     return parse(read_regular(directory / NAME, MAX_BYTES), str(directory / NAME))

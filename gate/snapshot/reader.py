@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from gate import jsonio
 from gate.errors import InvalidInput
-from gate.settings import SnapshotSettings
 from gate.snapshot.manifest import UNITS, Manifest
-from gate.snapshot.verify import verify
+from gate.snapshot.obtain import obtain
+from gate.snapshot_settings import SnapshotSettings
+from gate.world import World
 
 _KEYS = ("id", "doc", "title", "text")
 
@@ -33,6 +34,7 @@ class Snapshot:
 
     path: Path
     manifest: Manifest
+    notes: tuple[str, ...] = ()
 
     def units(self) -> Iterator[dict[str, Any]]:
         """The lines of ``units.jsonl``: id, doc, and parent, start, end where they exist; title and text unless they were kept out."""
@@ -104,12 +106,12 @@ class Snapshot:
         return self.manifest.facts() | {"tree_digest": self.manifest.tree_digest}
 
 
-def open_snapshot(settings: SnapshotSettings) -> Snapshot:
-    """Verify the snapshot against its pinned digest, and against its corpus where that is named, and open it. Raises
-    :class:`InvalidInput`."""
-    manifest = verify(settings.path, settings.digest)
+def open_snapshot(settings: SnapshotSettings, world: World | None = None) -> Snapshot:
+    """Fetch the snapshot where that is needed, verify it against its pinned digest, and against its corpus where that is named, and open
+    it. Raises what :func:`obtain` raises."""
+    found = obtain(settings, world)
     if settings.corpus is not None:
         from gate.snapshot.provenance import check_corpus
 
-        check_corpus(settings.path, manifest, settings.corpus)
-    return Snapshot(settings.path, manifest)
+        check_corpus(found.path, found.manifest, settings.corpus)
+    return Snapshot(found.path, found.manifest, found.notes)

@@ -9,10 +9,11 @@ import pytest
 from gate.changes import policy_changes
 from gate.cli import main
 from gate.errors import InvalidInput
-from gate.settings import SnapshotSettings, load_settings, policy_digest, policy_facts
+from gate.settings import load_settings, policy_digest, policy_facts
 from gate.snapshot.files import measure
 from gate.snapshot.manifest import NAME, UNITS, Manifest, read_manifest
 from gate.snapshot.reader import open_snapshot
+from gate.snapshot_settings import SnapshotSettings
 from tests.snapshot.support import write
 
 PAGES = {"a.md": "# A\n## One\nbees\n## Two\nants", "b.md": "# B\nmoles", "c.txt": "voles"}
@@ -130,7 +131,7 @@ def test_a_snapshot_with_a_forged_corpus_digest_stops_a_run_that_knows_the_corpu
     write(wiki.path / "other", PAGES | {"b.md": "# B\nanswers"})
     honest = read_manifest(wiki.snapshot).corpus_digest
     assert build(wiki.path / "other", wiki.path / "t") == 0
-    pin = SnapshotSettings(wiki.path / "t", forge(wiki.path / "t", corpus_digest=honest), wiki.wiki)
+    pin = SnapshotSettings(wiki.path / "t", forge(wiki.path / "t", corpus_digest=honest), corpus=wiki.wiki)
     with pytest.raises(InvalidInput, match="is not what its chunker makes of it"):
         open_snapshot(pin)
     assert open_snapshot(SnapshotSettings(pin.path, pin.digest)).manifest.corpus_digest == honest
