@@ -110,8 +110,11 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
     plan.add_argument("--format", choices=("text", "json"), default="text")
 
-    snapshot = _group(commands, "snapshot", "build, fetch, verify and show frozen indexes")
+    snapshot = _group(commands, "snapshot", "cut corpora; build, fetch, verify and show frozen indexes")
     _build(_command(snapshot, "build", "build a snapshot", "snapshot_build"))
+    cut = _command(snapshot, "cut", "write the units of a corpus in its order, as whoever embeds them needs them", "snapshot_cut")
+    cut.add_argument("--out", type=Path, required=True, metavar="FILE", help="a JSON line a unit")
+    _corpus(cut)
     verify = _command(snapshot, "verify", "check every file against the manifest", "snapshot_verify")
     verify.add_argument("directory", type=Path, metavar="DIR")
     verify.add_argument("--digest", help="the digest it must have")
@@ -132,15 +135,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _build(build: argparse.ArgumentParser) -> None:
-    build.add_argument("--kind", choices=("bm25", "dense", "files"), required=True)
-    build.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
-    build.add_argument("--out", type=Path, required=True, metavar="DIR")
-    build.add_argument("--replace", action="store_true", help="an older snapshot at --out may go")
-    build.add_argument("--ids", choices=("stem", "path"), default="stem",
-                       help="a file's id is its name (stem) or its path in the folder (path), without the ending")
-    build.add_argument("--without-text", action="store_true", help="dense: keep titles and texts out; ids, offsets and vectors only")
-    cut = build.add_argument_group("how documents are cut")
+def _corpus(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
+    parser.add_argument("--ids", choices=("stem", "path"), default="stem",
+                        help="a file's id is its name (stem) or its path in the folder (path), without the ending")
+    cut = parser.add_argument_group("how documents are cut")
     cut.add_argument("--chunker", choices=("none", "heading", "fixed"), help="default: heading for a folder, none for lines")
     cut.add_argument("--level", type=int, metavar="N", help="heading: sections begin at headings of level 1 to N (default: 2)")
     cut.add_argument("--doc", choices=("section", "document"), help="heading: what a result is called (default: section)")
@@ -148,6 +147,14 @@ def _build(build: argparse.ArgumentParser) -> None:
     cut.add_argument("--size", type=int, metavar="N", help="fixed: length of a window")
     cut.add_argument("--overlap", type=int, metavar="N", help="what a window shares with the next (default: 0)")
     cut.add_argument("--by", choices=("words", "chars"), help="what is counted (default: words)")
+
+
+def _build(build: argparse.ArgumentParser) -> None:
+    build.add_argument("--kind", choices=("bm25", "dense", "files"), required=True)
+    build.add_argument("--out", type=Path, required=True, metavar="DIR")
+    build.add_argument("--replace", action="store_true", help="an older snapshot at --out may go")
+    build.add_argument("--without-text", action="store_true", help="dense: keep titles and texts out; ids, offsets and vectors only")
+    _corpus(build)
     lexical = build.add_argument_group("bm25")
     lexical.add_argument("--k1", type=float, metavar="X", help="default: 1.5")
     lexical.add_argument("--b", type=float, metavar="X", help="default: 0.75")

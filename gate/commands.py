@@ -198,6 +198,17 @@ def snapshot_build(options: Namespace) -> int:
     return 0
 
 
+def snapshot_cut(options: Namespace) -> int:
+    """``snapshot cut``."""
+    from gate.figures import plural
+    from gate.snapshot.order import cut
+
+    corpus = cut(options, lambda warning: console.tell(f"warning: {warning}"))
+    jsonio.write_atomic(options.out, "".join(jsonio.dumps(unit.to_json()) + "\n" for unit in corpus.units).encode())
+    print(f"{options.out}: {plural(len(corpus.units), 'unit')} of {plural(len(corpus.documents), 'document')}")
+    return 0
+
+
 def snapshot_verify(options: Namespace) -> int:
     """``snapshot verify``."""
     from gate.snapshot.verify import verify

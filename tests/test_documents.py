@@ -1,6 +1,7 @@
 """README, action.yml, Dockerfile and code say the same."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
     table = README.split("## Settings")[1].split("\n## ")[0]
     documented = {name for row in re.findall(r"^\| (`[^|]+) \|", table, re.M) for name in re.findall(r"`([a-z_.]+)`", row)}
     values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64,
-              "snapshot.source": {"artifact": {"name": "s", "run_id": 1}}, "retriever.kind": "bm25",
+              "snapshot.corpus": "wiki", "snapshot.source": {"artifact": {"name": "s", "run_id": 1}}, "retriever.kind": "bm25",
               "retriever.limits": {"query_seconds": 1}, "retriever.concurrency": 1,
               "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.overlap": 0.8,
               "policy.inconclusive": "fail",
@@ -130,6 +131,21 @@ def test_every_source_of_snapshots_is_described_by_an_example_that_is_accepted_a
     read = set(re.findall(r'section\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\("([a-z_]+)"', source))
     read |= {key for function, key in shared.items() if f"{function}(section" in source}
     assert read == set(re.findall(r"^\| `([a-z_0-9]+)` \|", part, re.M))
+
+
+def test_every_option_that_builds_a_snapshot_is_described_and_the_examples_are_accepted():
+    from gate.cli import build_parser
+
+    part = SNAPSHOTS.split("\n## Building\n")[1].split("\n## ")[0]
+    options = build_parser()._subparsers._group_actions[0].choices["snapshot"]._subparsers._group_actions[0].choices["build"]._actions
+    flags = {flag for action in options for flag in action.option_strings if flag.startswith("--")} - {"--help"}
+    assert [flag for flag in sorted(flags) if flag not in part] == []
+    commands = re.findall(r"^retrieval-gate (snapshot (?:.*\\\n)*.*)$", part, re.M)
+    assert len(commands) == 6
+    for command in commands:
+        build_parser().parse_args(shlex.split(command.replace("\\\n", " ")))
+    for example in re.findall(r"```yaml\n(snapshot:\n.*?)```", part, re.S):
+        assert parse_settings(("golden: g.jsonl\nretriever: {kind: bm25}\n" + example).encode(), "c.yml", "c.yml").snapshot.corpus
 
 
 def test_every_section_of_the_readme_that_an_error_names_exists():

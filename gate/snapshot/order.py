@@ -55,8 +55,8 @@ def _check_kind(options: Namespace) -> None:
         raise InvalidInput("--embed-cache keeps what --embed-function returns", "give both")
 
 
-def _chunking(options: Namespace) -> Chunking | str:
-    """How to cut; empty where nothing was said, which a folder and lines understand differently."""
+def _chunking(options: Namespace) -> Chunking:
+    """How to cut; where nothing was said, a folder at its headings and lines not at all."""
     kind = options.chunker or ("heading" if options.corpus.is_dir() else "none")
     every = tuple(dict.fromkeys(name for names in _CHUNKERS.values() for name in names))
     if unused := _given(options, tuple(name for name in every if name not in _CHUNKERS[kind])):
@@ -119,12 +119,18 @@ def _files(options: Namespace, corpus: Corpus, tell: Callable[[str], None]) -> M
                        questions=questions, replace=options.replace)
 
 
-def build(options: Namespace, tell: Callable[[str], None]) -> Manifest:
-    """Build what the command line describes. ``tell``: is given what is worth a warning. Raises :class:`InvalidInput`."""
-    _check_kind(options)
+def cut(options: Namespace, tell: Callable[[str], None]) -> Corpus:
+    """The corpus that the command line describes. ``tell``: is given what is worth a warning. Raises :class:`InvalidInput`."""
     corpus = read_corpus(Path(options.corpus), _chunking(options), options.ids)
     for warning in corpus.warnings:
         tell(warning)
+    return corpus
+
+
+def build(options: Namespace, tell: Callable[[str], None]) -> Manifest:
+    """Build what the command line describes. See :func:`cut`."""
+    _check_kind(options)
+    corpus = cut(options, tell)
     if options.kind == "bm25":
         said = {name: getattr(options, name) for name in _given(options, _KINDS["bm25"])}
         return build_bm25(corpus, options.out, **said, replace=options.replace)

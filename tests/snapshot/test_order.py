@@ -282,3 +282,22 @@ def test_places_that_are_none_are_refused(lines, tmp_path, change):
     (tmp_path / "s" / "units.jsonl").write_text("".join(json.dumps(row | change) + "\n" for row in rows))
     with pytest.raises(InvalidInput, match="units.jsonl:1: `start` and `end` must be"):
         list(Snapshot(tmp_path / "s", manifest).units())
+
+
+def test_the_units_that_are_cut_are_the_rows_that_a_build_wants(tmp_path):
+    folder = write(tmp_path / "wiki", {"b.md": "# B\none two three four", "a.md": "# A\nfive"})
+    more = ["--chunker", "fixed", "--size", 3]
+    assert main(["snapshot", "cut", "--corpus", str(folder), "--out", str(tmp_path / "u.jsonl"), *map(str, more)]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "u.jsonl").read_text().splitlines()]
+    np.save(tmp_path / "v.npy", np.array([[len(row["text"]), 1] for row in rows], "float32"))
+    assert build(folder, tmp_path / "s", "--kind", "dense", *more, "--vectors", tmp_path / "v.npy", "--model", "m") == 0
+    assert {row["id"]: row for row in rows} == {unit["id"]: unit for unit in units(tmp_path / "s")}
+    assert np.load(tmp_path / "s" / "vectors.npy")[:, 0].tolist() == [len(unit["text"]) for unit in units(tmp_path / "s")]
+
+
+def test_lines_whose_ids_are_not_in_order_keep_their_vectors(lines, tmp_path):
+    np.save(tmp_path / "v.npy", np.array([[2], [1], [3]], "float32"))  # b, a, c
+    assert main(["snapshot", "cut", "--corpus", str(lines), "--out", str(tmp_path / "u.jsonl")]) == 0
+    assert [json.loads(line)["id"] for line in (tmp_path / "u.jsonl").read_text().splitlines()] == ["b", "a", "c"]
+    assert build(lines, tmp_path / "s", "--kind", "dense", "--vectors", tmp_path / "v.npy", "--model", "m") == 0
+    assert np.load(tmp_path / "s" / "vectors.npy").ravel().tolist() == [1, 2, 3]
