@@ -73,7 +73,7 @@ def from_facts(facts: Mapping[str, Any]) -> tuple[Chunking, str]:
     size = given.pop("max_size" if kind == "heading" else "size", 0)
     found = Chunking(**({"kind": kind, "size": size} | {key: given.pop(key) for key in ("level", "overlap", "by", "doc") if key in given}))
     usable = all(type(value) is type(usual) for value, usual in zip(found, Chunking(), strict=True))
-    if given or not usable or ids not in IDS or faults(found):
+    if not usable or ids not in IDS or faults(found) or found.facts() != {key: value for key, value in facts.items() if key != "ids"}:
         raise InvalidInput(f"the snapshot was cut by {str(dict(facts))[:200]}, which this gate cannot do again",
                            "build the snapshot again with this version of the gate")
     return found, ids

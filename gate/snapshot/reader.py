@@ -44,8 +44,8 @@ class Snapshot:
                 unit = jsonio.loads(text)
             except ValueError as fault:
                 raise InvalidInput(f"{path}:{number}: {fault}") from None
-            if not isinstance(unit, dict) or not all(isinstance(unit.get(key), str) for key in keys):
-                raise InvalidInput(f"{path}:{number}: a unit needs the strings {', '.join(keys)}")
+            if not isinstance(unit, dict) or not all(isinstance(unit.get(key), str) for key in keys) or not (unit["id"] and unit["doc"]):
+                raise InvalidInput(f"{path}:{number}: a unit needs the strings {', '.join(keys)}, and the first two not empty")
             start, end = unit.get("start"), unit.get("end")
             if (start, end) != (None, None) and not (type(start) is type(end) is int and 0 <= start <= end):
                 raise InvalidInput(f"{path}:{number}: `start` and `end` must be whole numbers with 0 <= start <= end")
