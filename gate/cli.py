@@ -1,5 +1,5 @@
-"""The command line. Parsing only; each command's work is in :mod:`gate.commands`, imported when it is asked for, so that
-``--help`` costs no more than Python itself."""
+"""The command line. Parsing only; each command's work is in :mod:`gate.commands` or :mod:`gate.snapshot.commands`, imported when
+it is asked for, so that ``--help`` costs no more than Python itself."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(options: argparse.Namespace) -> int:
     """Run the command. Exit code 1 means a regression and nothing else, so whatever breaks must end with another."""
-    from gate import commands, console
+    from importlib import import_module
+
+    from gate import console
     from gate.errors import GateError
 
+    home = "gate.snapshot.commands" if options.command.startswith("snapshot_") else "gate.commands"
     try:
-        return int(getattr(commands, options.command)(options))
+        return int(getattr(import_module(home), options.command)(options))
     except GateError as error:
         console.tell(f"retrieval-gate: {error.verdict}\n{error.text()}")
         return error.exit_code

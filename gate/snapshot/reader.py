@@ -37,7 +37,8 @@ class Snapshot:
     notes: tuple[str, ...] = ()
 
     def units(self) -> Iterator[dict[str, Any]]:
-        """The lines of ``units.jsonl``: id, doc, and parent, start, end where they exist; title and text unless they were kept out."""
+        """The lines of ``units.jsonl``: id, doc, title, text (both empty where they were kept out), and parent, start, end where they
+        exist."""
         path, keys = self.path / UNITS, _KEYS if self.manifest.text else _KEYS[:2]
         for number, text in jsonio.read_lines(path):
             try:
@@ -49,7 +50,7 @@ class Snapshot:
             start, end = unit.get("start"), unit.get("end")
             if (start, end) != (None, None) and not (type(start) is type(end) is int and 0 <= start <= end):
                 raise InvalidInput(f"{path}:{number}: `start` and `end` must be whole numbers with 0 <= start <= end")
-            yield unit
+            yield unit if self.manifest.text else {"title": "", "text": "", **unit}
 
     @cached_property
     def _columns(self) -> _Columns:
@@ -58,8 +59,8 @@ class Snapshot:
         for unit in self.units():
             ids.append(unit["id"])
             docs.append(unit["doc"])
-            places.append((unit.get("start", 0), unit.get("end", len(unit.get("text", "")))))
-            titles[unit["id"]] = unit.get("title", "")
+            places.append((unit.get("start", 0), unit.get("end", len(unit["text"]))))
+            titles[unit["id"]] = unit["title"]
             # A section's title begins with its document's.
             documents.setdefault(unit["doc"], titles[unit["id"]].partition(" › ")[0])
             names.update(str(unit[key]) for key in ("id", "doc", "parent") if unit.get(key))
