@@ -31,6 +31,14 @@ class Room(NamedTuple):
     sleep: Callable[[float], None]
 
 
+def read_name(section: Section, key: str, required: bool = False) -> str:
+    """Text that is shown in one line."""
+    text = section.text(key, "", required)
+    if not text.isprintable() or len(text) > 200:
+        section.problem(key, f"`{key}` must be printable text of at most 200 characters, not {text[:60]!r}")
+    return text
+
+
 def read_sha256(section: Section) -> str:
     """``sha256`` of the archive as 64 hex digits; with or without ``sha256:`` before them."""
     text = section.text("sha256", "", required=True)

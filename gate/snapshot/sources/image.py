@@ -12,7 +12,8 @@ from gate.fields import Section
 from gate.snapshot.sources.base import Room, read_size
 
 _IMAGE = re.compile(r"(?=[^@]{1,200}@)[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}\Z")
-_PULL_SECONDS = 1800
+# Without a word from the engine.
+_PULL_SECONDS, _SECONDS = 1800, 300
 
 
 class Options(NamedTuple):
@@ -52,10 +53,13 @@ def fetch(options: Options, room: Room) -> None:
     cure = "see that a Docker engine runs here and that the image is there; where its registry needs a login, let an earlier step pull it"
     try:
         client = docker.from_env(timeout=_PULL_SECONDS)
+        answers: list[Any] = []
+        client.api.hooks["response"].append(lambda answer, *_, **__: answers.append(answer))
         try:
             image = client.images.get(options.image)
         except ImageNotFound:
             image = client.images.pull(options.image)
+        client.api.timeout = _SECONDS
         # A name for the command is needed where the image has none; the container is made and never started.
         container = client.containers.create(image.id, ["nothing"], network_disabled=True, labels={"retrieval-gate": "snapshot"})
         try:
@@ -64,6 +68,8 @@ def fetch(options: Options, room: Room) -> None:
         except NotFound:
             raise InvalidInput(f"{options.shown}: the image has no such path", "name the folder of the snapshot in the image") from None
         finally:
+            for answer in answers:
+                answer.close()  # the engine does not remove what it is still copying out of
             with suppress(DockerException, requests.RequestException):
                 container.remove(force=True, v=True)
     except (DockerException, requests.RequestException, OSError) as error:

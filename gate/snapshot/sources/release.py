@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 from gate.errors import InvalidInput, SnapshotUnavailable
 from gate.fields import Section
 from gate.secret_text import SecretText
-from gate.snapshot.sources.base import Room, own_repository, read_repository, read_sha256, read_size, read_token, token_of
+from gate.snapshot.sources.base import Room, own_repository, read_name, read_repository, read_sha256, read_size, read_token, token_of
 
 
 class Options(NamedTuple):
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 def read(section: Section) -> Options:
     """Faults are remembered in the section."""
-    return Options(read_repository(section), section.text("tag", "", required=True), section.text("asset", "", required=True),
+    return Options(read_repository(section), read_name(section, "tag", required=True), read_name(section, "asset", required=True),
                    read_sha256(section), read_size(section), read_token(section))
 
 
