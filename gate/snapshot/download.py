@@ -113,7 +113,7 @@ class Download:
                     return
                 self.forget()
                 raise _Interrupted(f"the server answered {status} to a request for the rest")
-            elif status == 429 or (status >= 500 and status != 501):
+            elif status == 429 or (status == 403 and "Retry-After" in told) or (status >= 500 and status != 501):
                 raise _Interrupted(f"the server answered {status}", _seconds(told.get("Retry-After")))
             else:
                 raise SnapshotUnavailable(f"{self._wanted.shown}: the server answered {status}", _cure(status))
