@@ -76,11 +76,11 @@ def read_url(section: Section, schemes: tuple[str, ...]) -> str:
         parts, host, credentials = urlsplit(""), "", None
     if not text:
         return ""
+    readable, scheme_fits = text.isprintable() and " " not in text and "${" not in text, parts.scheme in (*schemes, "http")
     if credentials:  # not quoted: it must not get into a log
         section.problem("url", "`url` holds credentials, which reports and logs would show; give them as a variable (`token` or "
                                "`headers`)")
-    elif any(char <= " " or not char.isprintable() for char in text) or "${" in text or not (host or parts.scheme == "file") \
-            or parts.scheme not in (*schemes, "http"):
+    elif not (readable and scheme_fits and (host or parts.scheme == "file") and not host.startswith("-")):
         section.problem("url", f"`url` must be an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}, not "
                                f"{text[:120]!r}")
     elif parts.scheme == "http" and not is_loopback(host):
