@@ -80,6 +80,14 @@ class Registry:
                     "layers": [self.keep(out.getvalue(), f"{docker}.image.rootfs.diff.tar")]}
         return f"{self.host}/acme/index@{self.keep(json.dumps(manifest).encode(), manifest['mediaType'])['digest']}"
 
+    def stop(self) -> None:
+        """And the engine forgets what it has from here."""
+        for image in docker("images", "--digests", "--format", "{{.ID}} {{.Repository}}").splitlines():
+            if self.host in image:
+                docker("rmi", "-f", image.split()[0])
+        self.server.shutdown()
+        self.server.server_close()
+
 
 def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, timeout=60).stdout.strip()
@@ -90,10 +98,7 @@ def registry():
     need_engine()
     made = Registry()
     yield made
-    for image in docker("images", "--digests", "--format", "{{.ID}} {{.Repository}}").splitlines():
-        if made.host in image:
-            docker("rmi", "-f", image.split()[0])
-    made.server.shutdown()
+    made.stop()
 
 
 def left_over() -> str:

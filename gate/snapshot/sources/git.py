@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.url} at {self.commit[:12]}" + (f", {self.path}" if self.path else "")
+        return f"{self.url.partition('?')[0]} at {self.commit[:12]}" + (f", {self.path}" if self.path else "")
 
 
 def read(section: Section) -> Options:
