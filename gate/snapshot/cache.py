@@ -20,6 +20,7 @@ class Cache:
     """``folder``: below it lie ``<64 hex>/`` a snapshot, ``downloads/`` what broke off, ``.<hex>.lock``, and rooms under work."""
 
     def __init__(self, folder: Path, sleep: Callable[[float], None] = time.sleep) -> None:
+        folder = Path(os.path.abspath(folder))
         self.folder, self._sleep = folder / "snapshots", sleep
         for place in (folder, self.folder, self.folder / "downloads"):
             if place.is_symlink():

@@ -85,11 +85,11 @@ def fetch(options: Options, room: Room) -> None:
     from gate.snapshot.download import Wanted
 
     world = room.world
-    name, token = own_repository(options.repository, world, "artifact"), token_of(options.token, world, "artifact")
+    name, token = own_repository(options.repository, world, "artifact"), token_of(options.token, world, "artifact", world.token)
     repository = Repository(Transport(world.api_url, token, sleep=room.sleep), name)
     found = _choose(options, repository)
     url = f"{world.api_url.rstrip('/')}/repos/{name}/actions/artifacts/{found.id}/zip"
-    headers = {"Authorization": f"Bearer {token.strip()}"} if token else {}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     shown = f"{options.shown} (artifact {found.id} of run {found.run_id})"
     fetch_archive(room, Wanted(url, shown, options.limit, headers, urlsplit(world.api_url).scheme == "http"),
                   found.digest.removeprefix("sha256:"), pinned_by="GitHub recorded at the upload")

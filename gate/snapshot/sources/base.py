@@ -104,6 +104,16 @@ def own_repository(repository: str, world: World, kind: str) -> str:
     return repository or world.repository
 
 
-def token_of(token: SecretText, world: World, kind: str) -> str:
-    """The configured credential, or the job's."""
-    return token.filled(world.variables, f"snapshot.source.{kind}.token") if token.text else world.token
+def token_of(token: SecretText, world: World, kind: str, own: str) -> str:
+    """The configured credential; where there is none ``own``, the job's as far as it may go there."""
+    key = f"snapshot.source.{kind}.token"
+    return header_value(token.filled(world.variables, key), key) if token.text else own.strip()
+
+
+def header_value(text: str, key: str) -> str:
+    """A secret as a header can hold it. Raises :class:`SnapshotUnavailable`, which does not show it."""
+    value = text.strip()
+    if not value.isascii() or not value.isprintable():
+        raise SnapshotUnavailable(f"`{key}` has characters that no header can have (not shown)",
+                                  "see that the secret is whole and has no line break within it")
+    return value

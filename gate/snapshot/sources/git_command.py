@@ -73,8 +73,8 @@ def _environment(url: str, token: str, variables: Mapping[str, str]) -> dict[str
                                                                                                             strict=True)}
     return passed | numbered | {
         "GIT_CONFIG_COUNT": str(len(settings)), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",
-        "GIT_LFS_SKIP_SMUDGE": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
-        "HOME": os.devnull, "LC_ALL": "C"}
+        "GIT_LFS_SKIP_SMUDGE": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "HOME": os.devnull, "LC_ALL": "C"}
 
 
 def _limited(size: int) -> Callable[[], None] | None:

@@ -79,16 +79,13 @@ def fetch(options: Options, room: Room) -> None:
 
 
 def _write(options: Options, archive: Any, blocks: Any) -> None:
-    from gate.snapshot.entries import no_room
+    from gate.snapshot.entries import write_all
 
     size = 0
-    with open(archive, "wb") as stream:
+    with open(archive, "wb", buffering=0) as stream:
         for block in blocks:
             size += len(block)
             if size > options.limit:
                 raise InvalidInput(f"{options.shown}: is larger than `max_mb` allows ({options.limit // 1024**2} MB)",
                                    "raise `max_mb` when this is the image that is meant")
-            try:
-                stream.write(block)
-            except OSError as error:
-                raise no_room(error) from None
+            write_all(stream, block)
