@@ -43,10 +43,14 @@ class Cache:
 
     def remove(self, entry: Path) -> None:
         """An entry that is of no use."""
-        if entry.is_symlink() or entry.is_file():
-            entry.unlink()
-        elif entry.exists():
-            shutil.rmtree(entry)
+        try:
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink(missing_ok=True)
+            else:
+                shutil.rmtree(entry)
+        except OSError as error:
+            raise InvalidInput(f"{entry}: is damaged and cannot be removed ({error.strerror})", "remove it, or name another folder in "
+                                                                                                "RETRIEVAL_GATE_CACHE") from None
 
     def put(self, tree: Path, entry: Path) -> None:
         """Give a whole and verified snapshot its name; nobody ever meets half of one."""
