@@ -128,7 +128,7 @@ def test_every_source_of_snapshots_is_described_by_an_example_that_is_accepted_a
     assert found.source.kind == kind and found.path is None
     shared = {"read_sha256": "sha256", "read_size": "max_mb", "read_token": "token", "read_repository": "repository", "read_url": "url"}
     source = Path(source_module(kind).__file__).read_text()
-    read = set(re.findall(r'section\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\("([a-z_]+)"', source))
+    read = set(re.findall(r'(?:section\.(?:text|integer|mapping|raw)\(|read_name\(section, )"([a-z_]+)"', source))
     read |= {key for function, key in shared.items() if f"{function}(section" in source}
     assert read == set(re.findall(r"^\| `([a-z_0-9]+)` \|", part, re.M))
 

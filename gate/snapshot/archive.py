@@ -21,8 +21,8 @@ def fetch_archive(room: Room, wanted: Wanted, sha256: str = "", *, drop: int = 0
     try:
         if sha256 and real != sha256:
             raise InvalidInput(f"{wanted.shown}: is sha256:{real}, but {pinned_by or 'the configuration pins'} sha256:{sha256}",
-                               "another file is there now: fetch the pinned one from where it is kept, or, when the new one is meant, set "
-                               "`sha256` and `snapshot.digest` to it")
+                               "do not trust it; make it again" if pinned_by else "another file is there now: put the pinned one back, or, "
+                               "when the new one is meant, set `sha256` and `snapshot.digest` to it")
         unpack(place, room.into, wanted.shown, drop=drop, within=within)
     finally:
         download.forget()

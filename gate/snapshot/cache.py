@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class Cache:
     """``folder``: below it lie ``<64 hex>/`` a snapshot, ``downloads/`` what broke off, ``.<hex>.lock``, and rooms under work."""
 
     def __init__(self, folder: Path, sleep: Callable[[float], None] = time.sleep) -> None:
+        folder = Path(os.path.abspath(folder))
         self.folder, self._sleep = folder / "snapshots", sleep
         for place in (folder, self.folder, self.folder / "downloads"):
             if place.is_symlink():
@@ -42,15 +43,19 @@ class Cache:
 
     def remove(self, entry: Path) -> None:
         """An entry that is of no use."""
-        if entry.is_symlink() or entry.is_file():
-            entry.unlink()
-        elif entry.exists():
-            shutil.rmtree(entry)
+        try:
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink(missing_ok=True)
+            else:
+                shutil.rmtree(entry)
+        except OSError as error:
+            raise InvalidInput(f"{entry}: is damaged and cannot be removed ({error.strerror})", "remove it, or name another folder in "
+                                                                                                "RETRIEVAL_GATE_CACHE") from None
 
     def put(self, tree: Path, entry: Path) -> None:
         """Give a whole and verified snapshot its name; nobody ever meets half of one."""
         os.replace(tree, entry)
-        _as_the_folders_owner(self.folder.parent, entry)
+        _hand_over(self.folder.parent, [entry, *entry.rglob("*")])
 
     @contextmanager
     def lock(self, digest: str) -> Iterator[None]:
@@ -81,6 +86,8 @@ class Cache:
             yield
         finally:
             os.close(handle)
+            with suppress(OSError):
+                _hand_over(self.folder.parent, [self.folder.parent, self.folder, self.downloads, place, *self.downloads.iterdir()])
 
     @contextmanager
     def room(self) -> Iterator[Path]:
@@ -93,14 +100,12 @@ class Cache:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _as_the_folders_owner(cache: Path, entry: Path) -> None:
-    """In the action the gate is root and the runner is not: root's files would break the clean-up of a self-hosted runner."""
+def _hand_over(cache: Path, paths: Iterable[Path]) -> None:
+    """To whoever owns the folder around the cache: in the action the gate is root and the runner is not, and root's files would break the
+    clean-up of a self-hosted runner."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return
     owner = cache.parent.stat()
-    if owner.st_uid == 0:
-        return
-    snapshots = entry.parent
-    for path in (cache, snapshots, snapshots / "downloads", *snapshots.glob(".*.lock"), entry, *entry.rglob("*")):
+    for path in paths if owner.st_uid else ():
         with suppress(OSError):
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

@@ -56,8 +56,6 @@ def snapshot_fetch(options: Namespace) -> int:
     settings = load_settings(options.config)
     if settings.snapshot is None:
         raise InvalidInput(f"{options.config}: has no `snapshot:`", "there is nothing to fetch")
-    if settings.snapshot.source:
-        console.tell(f"{settings.snapshot.source.options.shown}")
     found = obtain(settings.snapshot, world_of(os.environ))
     for note in found.notes:
         console.tell(f"warning: {note}")

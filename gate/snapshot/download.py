@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from gate import jsonio
 from gate.errors import InvalidInput, SnapshotUnavailable
 from gate.github.transport import TIMEOUTS, USER_AGENT
-from gate.snapshot.entries import no_room
+from gate.snapshot.entries import no_room, write_all
 from gate.snapshot.files import measure, read_regular
 from gate.snapshot.sources.base import is_loopback
 
@@ -113,7 +114,7 @@ class Download:
                     return
                 self.forget()
                 raise _Interrupted(f"the server answered {status} to a request for the rest")
-            elif status == 429 or (status >= 500 and status != 501):
+            elif status == 429 or (status == 403 and "Retry-After" in told) or (status >= 500 and status != 501):
                 raise _Interrupted(f"the server answered {status}", _seconds(told.get("Retry-After")))
             else:
                 raise SnapshotUnavailable(f"{self._wanted.shown}: the server answered {status}", _cure(status))
@@ -186,14 +187,11 @@ class Download:
                 have += len(block)
                 if have > limit:
                     raise self._too_large()
-                try:
-                    stream.write(block)
-                except OSError as error:
-                    raise no_room(error) from None
+                write_all(stream, block)
         if length is not None and response.raw.length_remaining not in (0, None):
             raise _Interrupted(f"the download broke off after {have} bytes")
 
-    def _open(self, have: int) -> BinaryIO:
+    def _open(self, have: int) -> RawIOBase:
         if have:
             return open(self._place, "ab", buffering=0)
         try:

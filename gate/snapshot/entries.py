@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import RawIOBase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,10 +98,17 @@ class Entries:
             raise BadArchive(f"entry {ascii(path[:80])} cannot be written ({error.strerror})") from None
         with os.fdopen(handle, "wb", buffering=0) as stream:
             while block := read(BLOCK):
-                try:
-                    stream.write(block)
-                except OSError as error:
-                    raise no_room(error) from None
+                write_all(stream, block)
+
+
+def write_all(stream: RawIOBase, block: bytes) -> None:
+    """To an unbuffered file. A full disk takes the beginning of a block before it refuses the rest."""
+    rest = memoryview(block)
+    try:
+        while rest:
+            rest = rest[stream.write(rest):]
+    except OSError as error:
+        raise no_room(error) from None
 
 
 def no_room(error: OSError) -> SnapshotUnavailable:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from gate import console
 from gate.errors import InvalidInput
 from gate.snapshot.cache import Cache
 from gate.snapshot.manifest import NAME, Manifest
@@ -49,7 +50,9 @@ def obtain(settings: SnapshotSettings, world: World | None = None, sleep: Callab
             into, scratch = place / "snapshot", place / "scratch"
             into.mkdir()
             scratch.mkdir()
-            _fetch(settings.source, Room(into, scratch, cache.downloads, entry.name, world or World(), sleep))
+            console.tell(f"fetching the snapshot: {settings.source.options.shown}")
+            room = Room(into, scratch, cache.downloads, entry.name, world or World(), sleep)
+            module_of(settings.source.kind).fetch(settings.source.options, room)
             tree = _top(into, settings.source)
             manifest = _verified(tree, settings, settings.source)
             cache.put(tree, entry)
@@ -68,10 +71,6 @@ def _sound(entry: Path, digest: str) -> tuple[Manifest | None, str]:
         return None, fault.problems[0].replace(f"{entry}/", "").replace(str(entry), "it")
     except OSError as fault:
         return None, fault.strerror or "unreadable"
-
-
-def _fetch(source: Source, room: Room) -> None:
-    module_of(source.kind).fetch(source.options, room)
 
 
 def _top(tree: Path, source: Source) -> Path:

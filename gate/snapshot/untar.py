@@ -43,6 +43,8 @@ def _one(member: tarfile.TarInfo, metered: _Metered, entries: Entries) -> None:
         member.type, "of an unknown type")
     if kind == "file" and (member.sparse is not None or metered.tell() != member.offset_data):
         kind = "a sparse file"
+    if member.size < 0:
+        raise BadArchive(f"entry {ascii(member.name[:80])} says that it has {member.size} bytes")
     path, left = entries.accept(member.name, kind), member.size if kind == "file" else 0
 
     def read(size: int) -> bytes:

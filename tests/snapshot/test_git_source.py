@@ -71,6 +71,16 @@ def test_the_root_of_a_repository(snapshot, work, get):
     assert files_of(get(git(snapshot, work, work.commit(files_of(snapshot)))).path) == files_of(snapshot)
 
 
+def test_a_cache_that_is_named_relative_to_the_working_directory(snapshot, work, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = obtained(git(snapshot, work, work.commit(files_of(snapshot))), Path("c"))
+    assert files_of(found.path) == files_of(snapshot) and found.path.is_relative_to(tmp_path / "c")
+
+
+def test_a_path_means_itself_and_no_pattern(snapshot, work, get):
+    assert "no such path" in told(SnapshotUnavailable, get, git(snapshot, work, work.commit(files_of(snapshot, "s/")), path=":(glob)*"))
+
+
 def test_a_commit_that_is_not_there_cannot_decide(snapshot, work, get, tmp_path):
     work.commit({"a": b""})
     text = told(SnapshotUnavailable, get, git(snapshot, work, "0" * 40))

@@ -60,6 +60,10 @@ class TestRelease:
         settings = self.settings(snapshot, packed, repository="acme/data", token="${DATA_TOKEN}")
         assert get(settings, variables={"DATA_TOKEN": "ghp_own"}).how == "fetched"
 
+    def test_a_token_that_no_header_can_hold_cannot_decide_and_is_not_shown(self, fake, repo, snapshot, packed, get):
+        settings = self.settings(snapshot, packed, token="${DATA_TOKEN}")
+        assert "s3cr3t" not in told(SnapshotUnavailable, get, settings, variables={"DATA_TOKEN": "s3cr3t\nX: y"}) and not fake.requests
+
     def test_a_public_one_takes_no_token(self, fake, repo, snapshot, packed, get):
         fake.release(repo, "snap/1", {"s.tar.gz": packed})
         assert get(self.settings(snapshot, packed), token="").how == "fetched"

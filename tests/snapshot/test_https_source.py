@@ -128,10 +128,11 @@ def test_an_archive_without_a_snapshot_says_so(snapshot, host, tmp_path):
 
 
 def test_a_server_in_trouble_is_asked_again_with_growing_pauses(snapshot, packed, host, tmp_path):
-    host.put("/s.tar.gz", packed, statuses=[(503, {}), (429, {"Retry-After": "7"}), (502, {})])
+    host.put("/s.tar.gz", packed, statuses=[(503, {}), (429, {"Retry-After": "7"}), (403, {"Retry-After": "9"}),
+                                                 (502, {})])
     naps = Naps()
     obtained(https(snapshot, packed, host), tmp_path / "c", naps)
-    assert naps == [2.0, 7.0, 8.0]
+    assert naps == [2.0, 7.0, 9.0, 16.0]
 
 
 def test_a_server_that_stays_in_trouble_cannot_decide(snapshot, packed, host, tmp_path):

@@ -139,13 +139,20 @@ def test_a_cache_that_cannot_be_made_is_named(settings, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_in_a_job_the_cache_belongs_to_whoever_owns_the_workspace(settings, tmp_path):
+def test_in_a_job_the_cache_belongs_to_whoever_owns_the_workspace(settings, host, tmp_path):
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     os.chown(workspace, 1001, 1002)
     path = obtained(settings, workspace / ".retrieval-gate-cache").path
-    owned = [workspace / ".retrieval-gate-cache", *(workspace / ".retrieval-gate-cache").rglob("*")]
-    assert path in owned and {(p.stat().st_uid, p.stat().st_gid) for p in owned} == {(1001, 1002)}
+    def owned():
+        return [workspace / ".retrieval-gate-cache", *(workspace / ".retrieval-gate-cache").rglob("*")]
+
+    assert path in owned() and {(p.stat().st_uid, p.stat().st_gid) for p in owned()} == {(1001, 1002)}
+    change(path)
+    host.shelves["/s"].cuts = [1000] + [0] * 9
+    with pytest.raises(SnapshotUnavailable):
+        obtained(settings, workspace / ".retrieval-gate-cache")
+    assert any(p.suffix == ".part" for p in owned()) and {(p.stat().st_uid, p.stat().st_gid) for p in owned()} == {(1001, 1002)}
 
 
 class TestCommand:

@@ -75,7 +75,7 @@ def test_what_can_move_is_no_commit(commit):
 
 
 @pytest.mark.parametrize("url", ["git@github.com:acme/search.git", "http://example.com/r", "git://example.com/r", "ext::sh -c id",
-                                 "https://", "--upload-pack=x", "https://exa mple/r", "https://x.example/\u202e"])
+                                 "https://", "--upload-pack=x", "https://exa mple/r", "https://x.example/\u202e", "ssh://-oProxyCommand=id/r"])
 def test_addresses_of_git_are_https_ssh_or_file(url):
     assert len(of("git", f"{{url: \"{url}\", commit: '{'a' * 40}'}}")) == 1
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gate.errors import SnapshotUnavailable
 from gate.fields import Section
 from gate.secret_text import SecretText
-from gate.snapshot.sources.base import Room, own_repository, read_repository, read_size, read_token, token_of
+from gate.snapshot.sources.base import Room, own_repository, read_name, read_repository, read_size, read_token, token_of
 
 if TYPE_CHECKING:
     from gate.baseline.choose import RunFacts
@@ -38,8 +38,8 @@ class Options(NamedTuple):
 
 def read(section: Section) -> Options:
     """Faults are remembered in the section."""
-    found = Options(section.text("name", "", required=True), read_repository(section), section.integer("run_id", 0, 1, 2**62),
-                    section.text("workflow", ""), section.text("branch", ""), read_size(section), read_token(section))
+    found = Options(read_name(section, "name", required=True), read_repository(section), section.integer("run_id", 0, 1, 2**62),
+                    read_name(section, "workflow"), read_name(section, "branch"), read_size(section), read_token(section))
     if bool(found.workflow) == bool(section.raw("run_id") is not None):
         section.problem("workflow", "an artifact is taken from one run (`run_id`) or from the newest run of a `workflow` on a `branch`; "
                                     "exactly one of `run_id` and `workflow` must be given")
@@ -85,11 +85,11 @@ def fetch(options: Options, room: Room) -> None:
     from gate.snapshot.download import Wanted
 
     world = room.world
-    name, token = own_repository(options.repository, world, "artifact"), token_of(options.token, world, "artifact")
+    name, token = own_repository(options.repository, world, "artifact"), token_of(options.token, world, "artifact", world.token)
     repository = Repository(Transport(world.api_url, token, sleep=room.sleep), name)
     found = _choose(options, repository)
     url = f"{world.api_url.rstrip('/')}/repos/{name}/actions/artifacts/{found.id}/zip"
-    headers = {"Authorization": f"Bearer {token.strip()}"} if token else {}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     shown = f"{options.shown} (artifact {found.id} of run {found.run_id})"
     fetch_archive(room, Wanted(url, shown, options.limit, headers, urlsplit(world.api_url).scheme == "http"),
                   found.digest.removeprefix("sha256:"), pinned_by="GitHub recorded at the upload")

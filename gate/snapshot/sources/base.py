@@ -31,6 +31,14 @@ class Room(NamedTuple):
     sleep: Callable[[float], None]
 
 
+def read_name(section: Section, key: str, required: bool = False) -> str:
+    """Text that is shown in one line."""
+    text = section.text(key, "", required)
+    if not text.isprintable() or len(text) > 200:
+        section.problem(key, f"`{key}` must be printable text of at most 200 characters, not {text[:60]!r}")
+    return text
+
+
 def read_sha256(section: Section) -> str:
     """``sha256`` of the archive as 64 hex digits; with or without ``sha256:`` before them."""
     text = section.text("sha256", "", required=True)
@@ -68,11 +76,11 @@ def read_url(section: Section, schemes: tuple[str, ...]) -> str:
         parts, host, credentials = urlsplit(""), "", None
     if not text:
         return ""
+    readable, scheme_fits = text.isprintable() and " " not in text and "${" not in text, parts.scheme in (*schemes, "http")
     if credentials:  # not quoted: it must not get into a log
         section.problem("url", "`url` holds credentials, which reports and logs would show; give them as a variable (`token` or "
                                "`headers`)")
-    elif any(char <= " " or not char.isprintable() for char in text) or "${" in text or not (host or parts.scheme == "file") \
-            or parts.scheme not in (*schemes, "http"):
+    elif not (readable and scheme_fits and (host or parts.scheme == "file") and not host.startswith("-")):
         section.problem("url", f"`url` must be an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}, not "
                                f"{text[:120]!r}")
     elif parts.scheme == "http" and not is_loopback(host):
@@ -96,6 +104,16 @@ def own_repository(repository: str, world: World, kind: str) -> str:
     return repository or world.repository
 
 
-def token_of(token: SecretText, world: World, kind: str) -> str:
-    """The configured credential, or the job's."""
-    return token.filled(world.variables, f"snapshot.source.{kind}.token") if token.text else world.token
+def token_of(token: SecretText, world: World, kind: str, own: str) -> str:
+    """The configured credential; where there is none ``own``, the job's as far as it may go there."""
+    key = f"snapshot.source.{kind}.token"
+    return header_value(token.filled(world.variables, key), key) if token.text else own.strip()
+
+
+def header_value(text: str, key: str) -> str:
+    """A secret as a header can hold it. Raises :class:`SnapshotUnavailable`, which does not show it."""
+    value = text.strip()
+    if not value.isascii() or not value.isprintable():
+        raise SnapshotUnavailable(f"`{key}` has characters that no header can have (not shown)",
+                                  "see that the secret is whole and has no line break within it")
+    return value

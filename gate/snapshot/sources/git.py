@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from gate.fields import Section
 from gate.secret_text import SecretText
-from gate.snapshot.sources.base import Room, read_size, read_token, read_url
+from gate.snapshot.sources.base import Room, read_size, read_token, read_url, token_of
 from gate.world import World
 
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.url} at {self.commit[:12]}" + (f", {self.path}" if self.path else "")
+        return f"{self.url.partition('?')[0]} at {self.commit[:12]}" + (f", {self.path}" if self.path else "")
 
 
 def read(section: Section) -> Options:
@@ -67,17 +67,17 @@ def _host_of(api_url: str) -> str:
 
 def fetch(options: Options, room: Room) -> None:
     """See :mod:`gate.snapshot.sources`."""
-    given = options.token.filled(room.world.variables, "snapshot.source.git.token").strip() if options.token.text else ""
     api, name, own = api_of(options.url, room.world)
+    token = token_of(options.token, room.world, "git", own)
     if not api:
         from gate.snapshot.sources.git_command import fetch_by_command
 
-        fetch_by_command(options, given, room)
+        fetch_by_command(options, token, room)
         return
     from gate.snapshot.archive import fetch_archive
     from gate.snapshot.download import Wanted
 
-    headers = {"Authorization": f"Bearer {given or own}"} if given or own else {}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = f"{api}/repos/{quote(name)}/tarball/{options.commit}"
     plain = urlsplit(api).scheme == "http"
     # Everything is in a folder that is called after repository and commit.

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from gate.errors import InvalidInput, SnapshotUnavailable
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _PASSED_ON = ("PATH", "LANG", "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _SAID = 400
-# git's words for a part of it that the kernel ended for writing a file beyond the limit.
-_TOO_LARGE = f"died of signal {getattr(signal, 'SIGXFSZ', 25):d}"
 _NO_GIT = ("install git where the gate runs; the action's image has none: there, take a repository on GitHub, or the archive of the commit "
            "that most forges offer at an address (`source: {https: …}`)")
 
@@ -44,7 +42,7 @@ def fetch_by_command(options: Options, token: str, room: Room) -> None:
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").replace(token or "\0", "***").split())
             said = "".join(char for char in said if char.isprintable())[-_SAID:]
-            if "File too large" in said or _TOO_LARGE in said:
+            if "File too large" in said:
                 raise InvalidInput(f"{options.shown}: is larger than `max_mb` allows ({options.limit // 1024**2} MB)",
                                    "raise `max_mb` when this is the repository that is meant")
             raise SnapshotUnavailable(f"{options.shown}: {what} ({said})", "see that address, commit and `token` are right, and that the "
@@ -75,14 +73,19 @@ def _environment(url: str, token: str, variables: Mapping[str, str]) -> dict[str
                                                                                                             strict=True)}
     return passed | numbered | {
         "GIT_CONFIG_COUNT": str(len(settings)), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0",
-        "GIT_LFS_SKIP_SMUDGE": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
-        "HOME": os.devnull, "LC_ALL": "C"}
+        "GIT_LFS_SKIP_SMUDGE": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "HOME": os.devnull, "LC_ALL": "C"}
 
 
-def _limited(size: int):  # type: ignore[no-untyped-def]
+def _limited(size: int) -> Callable[[], None] | None:
     """No file of more than ``size`` bytes: of a pack nobody knows the size beforehand."""
     try:
         import resource
     except ImportError:
         return None
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error that git puts into words, instead of a silent end
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit

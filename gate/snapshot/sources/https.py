@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gate.errors import SnapshotUnavailable
 from gate.fields import Section
 from gate.secret_text import SecretText, read_secret_text
-from gate.snapshot.sources.base import Room, read_sha256, read_size, read_url
+from gate.snapshot.sources.base import Room, header_value, read_sha256, read_size, read_url
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}\Z")
 # Those that decide how the file travels are the gate's own.
@@ -46,9 +45,6 @@ def fetch(options: Options, room: Room) -> None:
 
     headers = {}
     for name, text in options.headers:
-        value = text.filled(room.world.variables, f"snapshot.source.https.headers.{name}").strip()
-        if not value.isascii() or not value.isprintable():
-            raise SnapshotUnavailable(f"`snapshot.source.https.headers.{name}` has characters that no header can have (not shown)",
-                                      "see that the secret has no line break within it")
-        headers[name] = value
+        key = f"snapshot.source.https.headers.{name}"
+        headers[name] = header_value(text.filled(room.world.variables, key), key)
     fetch_archive(room, Wanted(options.url, options.shown, options.limit, headers), options.sha256)

@@ -12,7 +12,8 @@ from gate.fields import Section
 from gate.snapshot.sources.base import Room, read_size
 
 _IMAGE = re.compile(r"(?=[^@]{1,200}@)[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}\Z")
-_PULL_SECONDS = 1800
+# Without a word from the engine.
+_PULL_SECONDS, _SECONDS = 1800, 300
 
 
 class Options(NamedTuple):
@@ -52,10 +53,13 @@ def fetch(options: Options, room: Room) -> None:
     cure = "see that a Docker engine runs here and that the image is there; where its registry needs a login, let an earlier step pull it"
     try:
         client = docker.from_env(timeout=_PULL_SECONDS)
+        answers: list[Any] = []
+        client.api.hooks["response"].append(lambda answer, *_, **__: answers.append(answer))
         try:
             image = client.images.get(options.image)
         except ImageNotFound:
             image = client.images.pull(options.image)
+        client.api.timeout = _SECONDS
         # A name for the command is needed where the image has none; the container is made and never started.
         container = client.containers.create(image.id, ["nothing"], network_disabled=True, labels={"retrieval-gate": "snapshot"})
         try:
@@ -64,6 +68,8 @@ def fetch(options: Options, room: Room) -> None:
         except NotFound:
             raise InvalidInput(f"{options.shown}: the image has no such path", "name the folder of the snapshot in the image") from None
         finally:
+            for answer in answers:
+                answer.close()  # the engine does not remove what it is still copying out of
             with suppress(DockerException, requests.RequestException):
                 container.remove(force=True, v=True)
     except (DockerException, requests.RequestException, OSError) as error:
@@ -73,16 +79,13 @@ def fetch(options: Options, room: Room) -> None:
 
 
 def _write(options: Options, archive: Any, blocks: Any) -> None:
-    from gate.snapshot.entries import no_room
+    from gate.snapshot.entries import write_all
 
     size = 0
-    with open(archive, "wb") as stream:
+    with open(archive, "wb", buffering=0) as stream:
         for block in blocks:
             size += len(block)
             if size > options.limit:
                 raise InvalidInput(f"{options.shown}: is larger than `max_mb` allows ({options.limit // 1024**2} MB)",
                                    "raise `max_mb` when this is the image that is meant")
-            try:
-                stream.write(block)
-            except OSError as error:
-                raise no_room(error) from None
+            write_all(stream, block)

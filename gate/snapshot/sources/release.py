@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 from gate.errors import InvalidInput, SnapshotUnavailable
 from gate.fields import Section
 from gate.secret_text import SecretText
-from gate.snapshot.sources.base import Room, own_repository, read_repository, read_sha256, read_size, read_token, token_of
+from gate.snapshot.sources.base import Room, own_repository, read_name, read_repository, read_sha256, read_size, read_token, token_of
 
 
 class Options(NamedTuple):
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 def read(section: Section) -> Options:
     """Faults are remembered in the section."""
-    return Options(read_repository(section), section.text("tag", "", required=True), section.text("asset", "", required=True),
+    return Options(read_repository(section), read_name(section, "tag", required=True), read_name(section, "asset", required=True),
                    read_sha256(section), read_size(section), read_token(section))
 
 
@@ -40,7 +40,7 @@ def fetch(options: Options, room: Room) -> None:
     from gate.snapshot.download import Wanted
 
     world = room.world
-    name, token = own_repository(options.repository, world, "release"), token_of(options.token, world, "release")
+    name, token = own_repository(options.repository, world, "release"), token_of(options.token, world, "release", world.token)
     transport = Transport(world.api_url, token, sleep=room.sleep)
     try:
         release = transport.get(f"/repos/{name}/releases/tags/{quote(options.tag, safe='')}")
@@ -58,6 +58,6 @@ def fetch(options: Options, room: Room) -> None:
         raise InvalidInput(f"{options.shown}: is sha256:{recorded}, but the configuration pins sha256:{options.sha256}",
                            "the release was changed after it was pinned: put the pinned file back, or, when the new one is meant, set "
                            "`sha256` and `snapshot.digest` to it")
-    headers = {"Accept": "application/octet-stream"} | ({"Authorization": f"Bearer {token.strip()}"} if token else {})
+    headers = {"Accept": "application/octet-stream"} | ({"Authorization": f"Bearer {token}"} if token else {})
     url = f"{world.api_url.rstrip('/')}/repos/{name}/releases/assets/{int(found['id'])}"
     fetch_archive(room, Wanted(url, options.shown, options.limit, headers, urlsplit(world.api_url).scheme == "http"), options.sha256)
