@@ -1,5 +1,5 @@
-"""The command line. Parsing only; each command's work is in :mod:`gate.commands`, imported when it is asked for, so that
-``--help`` costs no more than Python itself."""
+"""The command line. Parsing only; each command's work is in :mod:`gate.commands` or :mod:`gate.snapshot.commands`, imported when
+it is asked for, so that ``--help`` costs no more than Python itself."""
 
 from __future__ import annotations
 
@@ -35,11 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(options: argparse.Namespace) -> int:
     """Run the command. Exit code 1 means a regression and nothing else, so whatever breaks must end with another."""
-    from gate import commands, console
+    from importlib import import_module
+
+    from gate import console
     from gate.errors import GateError
 
+    home = "gate.snapshot.commands" if options.command.startswith("snapshot_") else "gate.commands"
     try:
-        return int(getattr(commands, options.command)(options))
+        return int(getattr(import_module(home), options.command)(options))
     except GateError as error:
         console.tell(f"retrieval-gate: {error.verdict}\n{error.text()}")
         return error.exit_code
@@ -125,22 +128,17 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument("--tolerance", type=float, default=0.02, help="the drop that matters (default: 0.02)")
     plan.add_argument("--format", choices=("text", "json"), default="text")
 
-    snapshot = _group(commands, "snapshot", "build, verify and show frozen indexes")
-    build = _command(snapshot, "build", "build a snapshot", "snapshot_build")
-    build.add_argument("--kind", choices=("bm25", "dense"), required=True)
-    build.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
-    build.add_argument("--out", type=Path, required=True, metavar="DIR")
-    build.add_argument("--ids", choices=("stem", "path"), default="stem",
-                       help="a file's id is its name (stem) or its path in the folder (path), without the ending")
-    build.add_argument("--vectors", type=Path, metavar="NPY", help="dense: one row a document, in corpus order")
-    build.add_argument("--query-vectors", type=Path, metavar="NPY", help="dense: one row a query")
-    build.add_argument("--queries", type=Path, metavar="JSONL", help="dense: ids of the query vectors, in row order")
-    build.add_argument("--model", default="", metavar="NAME", help="dense: the embedding model")
-    build.add_argument("--revision", default="", metavar="REV", help="dense: the model's revision")
-    build.add_argument("--replace", action="store_true", help="an older snapshot at --out may go")
+    snapshot = _group(commands, "snapshot", "cut corpora; build, fetch, verify and show frozen indexes")
+    _build(_command(snapshot, "build", "build a snapshot", "snapshot_build"))
+    cut = _command(snapshot, "cut", "write the units of a corpus in its order, as whoever embeds them needs them", "snapshot_cut")
+    cut.add_argument("--out", type=Path, required=True, metavar="FILE", help="a JSON line a unit")
+    _corpus(cut)
     verify = _command(snapshot, "verify", "check every file against the manifest", "snapshot_verify")
     verify.add_argument("directory", type=Path, metavar="DIR")
     verify.add_argument("--digest", help="the digest it must have")
+    verify.add_argument("--corpus", type=Path, metavar="FILE|DIR", help="also check that it was built from this corpus")
+    fetch = _command(snapshot, "fetch", "fetch and verify the snapshot of a configuration, and print its folder", "snapshot_fetch")
+    fetch.add_argument("--config", type=Path, metavar="FILE", default=Path("retrieval-gate.yml"))
     _command(snapshot, "show", "print what a snapshot is", "snapshot_show").add_argument("directory", type=Path, metavar="DIR")
 
     baseline = _group(commands, "baseline", "look at baseline records")
@@ -149,6 +147,48 @@ def build_parser() -> argparse.ArgumentParser:
     check = _command(baseline, "verify", "check that a record is whole", "baseline_verify")
     check.add_argument("record", type=Path, metavar="RECORD")
     return parser
+
+
+def _corpus(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpus", type=Path, required=True, metavar="FILE|DIR", help="corpus.jsonl, or a folder of .md and .txt files")
+    parser.add_argument("--ids", choices=("stem", "path"), default="stem",
+                        help="a file's id is its name (stem) or its path in the folder (path), without the ending")
+    cut = parser.add_argument_group("how documents are cut")
+    cut.add_argument("--chunker", choices=("none", "heading", "fixed"), help="default: heading for a folder, none for lines")
+    cut.add_argument("--level", type=int, metavar="N", help="heading: sections begin at headings of level 1 to N (default: 2)")
+    cut.add_argument("--doc", choices=("section", "document"), help="heading: what a result is called (default: section)")
+    cut.add_argument("--max-size", type=int, metavar="N", help="heading: cut a longer section into windows")
+    cut.add_argument("--size", type=int, metavar="N", help="fixed: length of a window")
+    cut.add_argument("--overlap", type=int, metavar="N", help="what a window shares with the next (default: 0)")
+    cut.add_argument("--by", choices=("words", "chars"), help="what is counted (default: words)")
+
+
+def _build(build: argparse.ArgumentParser) -> None:
+    build.add_argument("--kind", choices=("bm25", "dense", "files"), required=True)
+    build.add_argument("--out", type=Path, required=True, metavar="DIR")
+    build.add_argument("--replace", action="store_true", help="an older snapshot at --out may go")
+    build.add_argument("--without-text", action="store_true", help="dense: keep titles and texts out; ids, offsets and vectors only")
+    _corpus(build)
+    lexical = build.add_argument_group("bm25")
+    lexical.add_argument("--k1", type=float, metavar="X", help="default: 1.5")
+    lexical.add_argument("--b", type=float, metavar="X", help="default: 0.75")
+    lexical.add_argument("--method", choices=("lucene", "robertson", "atire"), help="default: lucene")
+    dense = build.add_argument_group("embeddings")
+    dense.add_argument("--vectors", type=Path, metavar="NPY", help="dense: one row a unit, in corpus order")
+    dense.add_argument("--query-vectors", type=Path, metavar="NPY", help="one row a query")
+    dense.add_argument("--queries", type=Path, metavar="JSONL", help="ids of the query vectors, in row order")
+    dense.add_argument("--embed-function", default="", metavar="MODULE:FUNCTION", help="dense: makes the vectors, of a list of texts")
+    dense.add_argument("--embed-cache", type=Path, metavar="FILE", help="dense: keeps them: unchanged texts are not embedded again")
+    dense.add_argument("--model", default="", metavar="NAME", help="the embedding model")
+    dense.add_argument("--revision", default="", metavar="REV", help="the model's revision")
+    dense.add_argument("--similarity", choices=("cosine", "dot"), help="dense: default cosine")
+    dense.add_argument("--passage-prefix", default="", metavar="TEXT", help="what stands before a text when it is embedded")
+    dense.add_argument("--query-prefix", default="", metavar="TEXT", help="what stands before a query")
+    dense.add_argument("--normalised", action="store_true", help="dense: the vectors have length 1; checked")
+    files = build.add_argument_group("files of an engine")
+    files.add_argument("--add", action="append", metavar="PATH[=NAME]", help="a file, or a folder with all that is in it")
+    files.add_argument("--engine", default="", metavar="TEXT", help="the engine and its version, for instance \"pgvector 0.8.5\"")
+    files.add_argument("--index", action="append", metavar="KEY=VALUE", help="a parameter of its index")
 
 
 class _Help(argparse.HelpFormatter):

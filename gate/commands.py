@@ -251,48 +251,6 @@ def golden_plan(options: Namespace) -> int:
     return 0
 
 
-def snapshot_build(options: Namespace) -> int:
-    """``snapshot build``."""
-    from gate.figures import plural
-    from gate.snapshot.build import build_bm25, build_dense
-    from gate.snapshot.corpus import read_corpus
-
-    given = [f"--{name.replace('_', '-')}" for name in ("vectors", "query_vectors", "queries", "model", "revision")
-             if getattr(options, name)]
-    if options.kind == "bm25" and given:
-        raise InvalidInput(f"a bm25 snapshot has no use for {', '.join(given)}", "leave them out, or build with --kind dense")
-    if options.kind == "dense" and options.vectors is None:
-        raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy")
-    corpus = read_corpus(options.corpus, ids=options.ids)
-    for warning in corpus.warnings:
-        console.tell(f"warning: {warning}")
-    if options.kind == "bm25":
-        manifest = build_bm25(corpus, options.out, replace=options.replace)
-    else:
-        manifest = build_dense(corpus, options.vectors, options.out, model=options.model, revision=options.revision,
-                               query_vectors=options.query_vectors, queries=options.queries, replace=options.replace)
-    print(f"{options.out}: {plural(manifest.units, 'unit')} of {plural(manifest.documents, 'document')}\n"
-          f"digest: {manifest.tree_digest}")
-    return 0
-
-
-def snapshot_verify(options: Namespace) -> int:
-    """``snapshot verify``."""
-    from gate.snapshot.verify import verify
-
-    manifest = verify(options.directory, options.digest, option=True)
-    print(f"{options.directory}: every file is as the manifest says\ndigest: {manifest.tree_digest}")
-    return 0
-
-
-def snapshot_show(options: Namespace) -> int:
-    """``snapshot show``."""
-    from gate.snapshot.show import show
-
-    console.show(show(options.directory))
-    return 0
-
-
 def baseline_show(options: Namespace) -> int:
     """``baseline show``."""
     from gate.baseline.show import show

@@ -56,6 +56,10 @@ class BaselineUnavailable(CannotDecide):
     """No acceptable baseline where there should be one."""
 
 
+class SnapshotUnavailable(CannotDecide):
+    """The place that a snapshot is fetched from did not hand it over. What was handed over and is another one is InvalidInput."""
+
+
 class GitHubError(CannotDecide):
     """GitHub did not answer as needed. ``status`` is the HTTP status, 0 when no answer came at all."""
 

@@ -91,8 +91,8 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
     if problems := misnamed(golden, settings.policies, str(settings.source)):
         raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
     asked = golden if everything else of_splits(golden, settings.splits)
-    snapshot: Snapshot | None = open_snapshot(settings.snapshot) if settings.snapshot else None
-    notes = _corpus_notes(golden, snapshot) if snapshot else []
+    snapshot: Snapshot | None = open_snapshot(settings.snapshot, world) if settings.snapshot else None
+    notes = [*snapshot.notes, *_corpus_notes(golden, snapshot)] if snapshot else []
     aside = golden.by_id.keys() - asked.by_id.keys()
     asker = Asker(settings, snapshot, world, progress, journal)
     first = asker.ask(asked.queries, aside)

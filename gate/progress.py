@@ -11,7 +11,7 @@ _EVERY, _BAR_EVERY = 5.0, 0.1
 _WIDTH = 30
 
 
-def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Progress:
+def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic, did: str = "answered", what: str = "queries") -> Progress:
     """Tells ``stream``. Counts are (answered, of how many)."""
     terminal = stream.isatty()
     started = last = clock()
@@ -27,10 +27,10 @@ def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic) -> Pro
         left = (now - started) / max(done - first, 1) * (total - done)
         rest = f", about {left:.0f} s left" if done < total and now - started >= 1 else ""
         if not terminal:
-            print(f"answered {done} of {total} queries{rest}", file=stream, flush=True)
+            print(f"{did} {done} of {total} {what}{rest}", file=stream, flush=True)
             return
         full = _WIDTH * done // max(total, 1)
-        print(f"\r\x1b[K[{'#' * full}{'.' * (_WIDTH - full)}] {done} of {total} queries{rest}", end="" if done < total else "\n",
+        print(f"\r\x1b[K[{'#' * full}{'.' * (_WIDTH - full)}] {done} of {total} {what}{rest}", end="" if done < total else "\n",
               file=stream, flush=True)
 
     return say

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from gate.paths import Paths, inside
 from gate.policy import Policy
 from gate.policy_settings import read_policy, rules_of
 from gate.retriever_settings import RetrieverSettings, read_retriever
+from gate.snapshot_settings import SnapshotSettings, read_snapshot
 from gate.tier_settings import read_tiers
 from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
@@ -23,15 +25,6 @@ from gate.yamlio import Document, load_yaml, parse_yaml
 DEFAULT_CONFIG = "retrieval-gate.yml"
 COMMENTS = ("always", "on-change", "never")
 _GATE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
-
-
-@dataclass(frozen=True)
-class SnapshotSettings:
-    """Where the frozen index is and which digest it must have."""
-
-    path: Path
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -75,22 +68,18 @@ def policy_facts(settings: Settings) -> dict[str, Any]:
     baseline, rules = settings.baseline, rules_of(settings.base or settings.policy)
     tiers = tier_rows(rules, [(tier, rules_of(tier.policy)) for tier in settings.tiers.values()])
     return {"gate": settings.gate, "artifact": baseline.artifact, "workflow": baseline.workflow, **rules, "label": baseline.label,
-            "depth": settings.depth, **store_rows(baseline), **tiers}
+            "depth": settings.depth, **_corpus_row(settings), **store_rows(baseline), **tiers}
+
+
+def _corpus_row(settings: Settings) -> dict[str, Any]:
+    """What holds a snapshot to its corpus is a guard, and nobody takes one away unseen. Without it no row, as in older records."""
+    corpus = settings.snapshot.corpus if settings.snapshot else None
+    return {"snapshot corpus": os.path.relpath(corpus, settings.source.parent)} if corpus else {}
 
 
 def policy_digest(settings: Settings) -> str:
     """Digest of :func:`policy_facts`."""
     return jsonio.digest(policy_facts(settings))
-
-
-def _snapshot(section: Section, paths: Paths) -> SnapshotSettings:
-    digest = section.text("digest", "")
-    if not _DIGEST.match(digest):
-        section.problem("digest", "`digest` must be the snapshot's tree digest, sha256: and 64 hex digits "
-                                  "(`retrieval-gate snapshot show DIR` prints it)")
-    found = SnapshotSettings(paths.take(section, "path", section.text("path", "", required=True)), digest)
-    section.done()
-    return found
 
 
 def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
@@ -101,9 +90,9 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
     if not _GATE_ID.match(gate):
         top.problem("gate", f"gate id {gate[:60]!r} must be lower-case letters, digits and hyphens, at most 40")
     retriever = read_retriever(top.section("retriever", top.mapping("retriever", required=True)), paths)
-    pin = _snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
+    pin = read_snapshot(top.section("snapshot", top.mapping("snapshot")), paths) if top.raw("snapshot") is not None else None
     if retriever.needs_snapshot and pin is None:
-        top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path and digest")
+        top.problem("snapshot", f"a {retriever.kind} retriever needs `snapshot:` with path (or source) and digest")
     baseline = read_baseline(top.section("baseline", top.mapping("baseline")), paths.take)
     depth, rules = top.integer("depth", 20, 1, 10_000), top.section("policy", top.mapping("policy"))
     policy = read_policy(rules)

@@ -1,6 +1,7 @@
 """README, action.yml, Dockerfile and code say the same."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from gate.policy import Policy
 from gate.reports.report import VERDICTS, Report
 from gate.retrievers import KINDS, module_of
 from gate.settings import parse_settings
+from gate.snapshot.sources import KINDS as SOURCE_KINDS
+from gate.snapshot.sources import module_of as source_module
 from tests.conftest import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -73,7 +76,8 @@ def test_the_version_has_one_source():
 def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
     table = README.split("## Settings")[1].split("\n## ")[0]
     documented = {name for row in re.findall(r"^\| (`[^|]+) \|", table, re.M) for name in re.findall(r"`([a-z_.]+)`", row)}
-    values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64, "retriever.kind": "bm25",
+    values = {"gate": "x", "golden": "g.jsonl", "snapshot.path": "s", "snapshot.digest": "sha256:" + "0" * 64,
+              "snapshot.corpus": "wiki", "snapshot.source": {"artifact": {"name": "s", "run_id": 1}}, "retriever.kind": "bm25",
               "retriever.limits": {"query_seconds": 1}, "retriever.concurrency": 1,
               "policy.primary": "rr", "policy.metrics": ["rr"], "policy.unit": "chunk", "policy.overlap": 0.8,
               "policy.inconclusive": "fail",
@@ -83,9 +87,9 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False,
               "baseline.branch": "b", "baseline.path": "b.json.gz",
               "splits": ["dev"], "repeat": 1, "tiers": {"nightly": {"splits": ["blind"], "repeat": 1, "policy": {"primary": "rr"}}}}
-    for store, other in (("branch", "baseline.path"), ("file", "baseline.branch")):
+    for store, *others in (("branch", "baseline.path", "snapshot.source"), ("file", "baseline.branch", "snapshot.path")):
         config: dict = {}
-        for name in documented - {other}:
+        for name in documented - set(others):
             *parents, last = name.split(".")
             place = config
             for parent in parents:
@@ -110,6 +114,38 @@ def test_every_kind_of_retriever_is_described_by_an_example_that_is_accepted_and
     source = Path(module_of(kind).__file__).read_text()
     read = set(re.findall(r'\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\("([a-z_]+)"', source))
     assert all(f"`{key}`" in part for key in read), read
+
+
+SNAPSHOTS = (ROOT / "docs/snapshots.md").read_text()
+
+
+@pytest.mark.parametrize("kind", SOURCE_KINDS)
+def test_every_source_of_snapshots_is_described_by_an_example_that_is_accepted_and_by_its_keys(kind):
+    assert f"`{kind}`" in next(row for row in README.splitlines() if row.startswith("| `snapshot.source`"))
+    part = re.split(r"\n##", SNAPSHOTS.split(f"\n### {kind}\n")[1])[0]
+    example, = re.findall(r"```yaml\n(snapshot:\n.*?)```", part, re.S)
+    found = parse_settings(("golden: g.jsonl\nretriever: {kind: bm25}\n" + example).encode(), "c.yml", "c.yml").snapshot
+    assert found.source.kind == kind and found.path is None
+    shared = {"read_sha256": "sha256", "read_size": "max_mb", "read_token": "token", "read_repository": "repository", "read_url": "url"}
+    source = Path(source_module(kind).__file__).read_text()
+    read = set(re.findall(r'(?:section\.(?:text|integer|mapping|raw)\(|read_name\(section, )"([a-z_]+)"', source))
+    read |= {key for function, key in shared.items() if f"{function}(section" in source}
+    assert read == set(re.findall(r"^\| `([a-z_0-9]+)` \|", part, re.M))
+
+
+def test_every_option_that_builds_a_snapshot_is_described_and_the_examples_are_accepted():
+    from gate.cli import build_parser
+
+    part = SNAPSHOTS.split("\n## Building\n")[1].split("\n## ")[0]
+    options = build_parser()._subparsers._group_actions[0].choices["snapshot"]._subparsers._group_actions[0].choices["build"]._actions
+    flags = {flag for action in options for flag in action.option_strings if flag.startswith("--")} - {"--help"}
+    assert [flag for flag in sorted(flags) if flag not in part] == []
+    commands = re.findall(r"^retrieval-gate (snapshot (?:.*\\\n)*.*)$", part, re.M)
+    assert len(commands) == 6
+    for command in commands:
+        build_parser().parse_args(shlex.split(command.replace("\\\n", " ")))
+    for example in re.findall(r"```yaml\n(snapshot:\n.*?)```", part, re.S):
+        assert parse_settings(("golden: g.jsonl\nretriever: {kind: bm25}\n" + example).encode(), "c.yml", "c.yml").snapshot.corpus
 
 
 def test_every_section_of_the_readme_that_an_error_names_exists():

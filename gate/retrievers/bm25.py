@@ -11,6 +11,7 @@ from gate.fields import Section
 from gate.golden.model import Query
 from gate.paths import Paths
 from gate.retrievers.base import Given
+from gate.retrievers.named import ranking_of
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
@@ -59,13 +60,13 @@ class Bm25Retriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._analyser is None or self._index is None:
             raise RuntimeError("use the retriever as a context manager")
-        ids, index = self.snapshot.ids, self._index
+        index = self._index
         for query in queries:
             start = time.monotonic()
             numbers = index.get_tokens_ids(self._analyser.terms(query.text))
             scores = index.get_scores_from_ids(numbers)
             top = best(scores, depth)
-            ranking = Ranking([ids[row] for row in top], [float(scores[row]) for row in top])
+            ranking = ranking_of(self.snapshot, query, top, scores[top])
             ranking.ms = (time.monotonic() - start) * 1000
             yield query.id, ranking
 

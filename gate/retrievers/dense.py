@@ -11,6 +11,7 @@ from gate.fields import Section
 from gate.golden.model import Query
 from gate.paths import Paths
 from gate.retrievers.base import Given
+from gate.retrievers.named import ranking_of
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ class DenseRetriever:
         if len(queries) and questions.shape[1] != self._vectors.shape[1]:
             raise InvalidInput(f"query vectors have {questions.shape[1]} dimensions, documents {self._vectors.shape[1]}",
                                "embed queries and documents with the same model")
-        ids, cosine = self.snapshot.ids, self.snapshot.manifest.index.get("similarity") == "cosine"
+        cosine = self.snapshot.manifest.index.get("similarity") == "cosine"
         for start in range(0, len(queries), _BATCH):
             batch = queries[start:start + _BATCH]
             for query, (rows, scores) in zip(batch, search(self._vectors, questions[start:start + _BATCH], depth, cosine), strict=True):
-                yield query.id, Ranking([ids[row] for row in rows], [float(score) for score in scores])
+                yield query.id, ranking_of(self.snapshot, query, rows, scores)
 
     def __enter__(self) -> DenseRetriever:
         from gate.snapshot import vectors as arrays

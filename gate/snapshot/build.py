@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gate import __version__, jsonio
 from gate.errors import InvalidInput
-from gate.snapshot.files import measure, walk
+from gate.snapshot.files import FileFacts, copy, measure, walk
 from gate.snapshot.manifest import NAME, UNITS, Manifest
 from gate.snapshot.model import Corpus, Unit
 
+if TYPE_CHECKING:
+    import numpy as np
+
 METHODS = ("lucene", "robertson", "atire")
+ENGINE = "engine"
+"""The folder of an engine's own files."""
+_SECTIONS = ("a section's id is made of its heading, which is text", "build with --chunker fixed or none")
 
 
 def sorted_units(corpus: Corpus) -> list[Unit]:
@@ -40,21 +46,27 @@ def _check_target(out: Path, replace: bool) -> None:
         raise InvalidInput(f"{out}: is not empty, and no snapshot", "name a new directory with --out, or remove this one first")
 
 
+def write_units(path: Path, corpus: Corpus, text: bool = True) -> FileFacts:
+    """Write ``units.jsonl``; ``text``: with titles and texts."""
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(jsonio.dumps(unit.to_json(text)) + "\n" for unit in sorted_units(corpus))
+    return measure(path)
+
+
 def _write(corpus: Corpus, out: str | Path, kind: str, index: Mapping[str, Any], embedding: Mapping[str, Any] | None,
-           fill: Callable[[Path], None], replace: bool) -> Manifest:
+           fill: Callable[[Path], None], replace: bool, text: bool = True) -> Manifest:
     """Build beside, then rename: half a snapshot never has the name that somebody looks for."""
     out = Path(out)
     _check_target(out, replace)
     beside = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         beside.mkdir(parents=True)
-        with open(beside / UNITS, "w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(jsonio.dumps(unit.to_json()) + "\n" for unit in sorted_units(corpus))
+        write_units(beside / UNITS, corpus, text)
         fill(beside)
         manifest = Manifest(
             kind=kind, corpus_digest=corpus.digest, units=len(corpus.units), documents=len(corpus.documents), index=index,
-            chunker=corpus.chunker, embedding=embedding, built_by=f"retrieval-gate {__version__}", created=_created(),
-            files={name: measure(path) for name, path in walk(beside, [])})
+            chunker=corpus.chunker, embedding=embedding, built_by=f"retrieval-gate {__version__}", created=_created(), text=text,
+            source=corpus.source, files={name: measure(path) for name, path in walk(beside, [])})
         (beside / NAME).write_text(jsonio.pretty(manifest.to_json()), encoding="utf-8", newline="\n")
         if out.is_dir():
             shutil.rmtree(out)
@@ -85,42 +97,83 @@ def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0
              "text": "title and text", "analyser": analyser.options()}
 
     def fill(directory: Path) -> None:
-        texts = [f"{unit.title}\n{unit.text}" for unit in sorted_units(corpus)]
-        write_index(directory / "index", [analyser.terms(text) for text in texts], float(k1), float(b), method)
+        texts = (f"{unit.title}\n{unit.text}" for unit in sorted_units(corpus))
+        write_index(directory / "index", map(analyser.terms, texts), float(k1), float(b), method)
 
     return _write(corpus, out, "bm25", index, None, fill, replace)
 
 
-def build_dense(corpus: Corpus, vectors: str | Path, out: str | Path, *, model: str, revision: str = "",
-                similarity: str = "cosine", query_vectors: str | Path | None = None, queries: str | Path | None = None,
-                replace: bool = False) -> Manifest:
-    """Freeze document vectors (``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus as read).
+class Questions:
+    """Query vectors to be frozen, and the queries of their rows; none when nothing is given. Raises :class:`InvalidInput`."""
 
-    ``query_vectors`` and ``queries`` (``.npy`` and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do
-    without an embedding model. Raises :class:`InvalidInput` for wrong shapes, other types, NaN and Infinity.
+    def __init__(self, vectors: str | Path | np.ndarray | None, queries: str | Path | None) -> None:
+        from gate.snapshot import vectors as arrays
+
+        if (vectors is None) != (queries is None):
+            raise InvalidInput("query vectors and queries belong together: give both or neither")
+        self.name = "the query vectors" if not isinstance(vectors, (str, Path)) else str(vectors)
+        self.queries = arrays.read_queries(Path(queries)) if queries is not None else []
+        self.rows = None if vectors is None else arrays.rows_of(vectors, len(self.queries), "the queries have")
+
+    def write(self, directory: Path) -> None:
+        from gate.snapshot import vectors as arrays
+
+        if self.rows is not None:
+            arrays.write_queries(directory, self.rows, self.queries)
+
+
+def build_dense(corpus: Corpus, vectors: str | Path | np.ndarray, out: str | Path, *, model: str, revision: str = "",
+                similarity: str = "cosine", query_vectors: str | Path | np.ndarray | None = None, queries: str | Path | None = None,
+                more: Mapping[str, Any] | None = None, text: bool = True, replace: bool = False) -> Manifest:
+    """Freeze document vectors (an array or ``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus).
+
+    ``query_vectors`` and ``queries`` (the same, and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do without an
+    embedding model. ``more``: further facts about the embedding; ``text=False`` keeps titles and texts out. Raises :class:`InvalidInput`
+    for wrong shapes, other types, NaN and Infinity, and vectors that are said to be ``normalised`` and are not.
     """
     from gate.snapshot import vectors as arrays
 
     problems = [] if model.strip() else ["the embedding model has no name: give it with --model"]
     if similarity not in arrays.SIMILARITIES:
         problems.append(f"similarity must be one of {', '.join(arrays.SIMILARITIES)}, not {similarity!r}")
-    if (query_vectors is None) != (queries is None):
-        problems.append("query vectors and queries belong together: give both or neither")
+    if not text and corpus.chunker.get("kind") == "heading":
+        raise InvalidInput([*problems, f"text cannot be kept out of this snapshot: {_SECTIONS[0]}"], _SECTIONS[1])
     if problems:
         raise InvalidInput(problems)
-    documents = arrays.read_vectors(Path(vectors), len(corpus.units), "the corpus has")
-    asked = arrays.read_queries(Path(queries)) if queries is not None else []
-    questions = arrays.read_vectors(Path(query_vectors), len(asked), "the queries have") if query_vectors is not None else None
-    if questions is not None and questions.shape[1] != documents.shape[1]:
-        raise InvalidInput(f"{query_vectors}: {questions.shape[1]} dimensions, but the documents have {documents.shape[1]}",
+    chunks = "" if len(corpus.units) == len(corpus.documents) else f", cut into {corpus.chunker.get('kind')} chunks,"
+    documents = arrays.rows_of(vectors, len(corpus.units), f"the corpus{chunks} has")
+    asked = Questions(query_vectors, queries)
+    if asked.rows is not None and asked.rows.shape[1] != documents.shape[1]:
+        raise InvalidInput(f"{asked.name}: {asked.rows.shape[1]} dimensions, but the documents have {documents.shape[1]}",
                            "embed queries and documents with the same model")
-    embedding = {"model": model, "revision": revision, "dimensions": int(documents.shape[1]), "dtype": documents.dtype.name}
+    if more and more.get("normalised"):
+        arrays.check_lengths([rows for rows in (documents, asked.rows) if rows is not None])
+    embedding = {"model": model, "revision": revision, "dimensions": int(documents.shape[1]), "dtype": documents.dtype.name, **(more or {})}
 
     def fill(directory: Path) -> None:
         order = sorted(range(len(corpus.units)), key=lambda row: corpus.units[row].id)
         arrays.write_rows(directory / arrays.VECTORS, documents, order)
-        if questions is not None:
-            arrays.write_queries(directory, questions, asked)
+        asked.write(directory)
 
     index = {"library": "numpy", "search": "exact", "similarity": similarity}
-    return _write(corpus, out, "dense", index, embedding, fill, replace)
+    return _write(corpus, out, "dense", index, embedding, fill, replace, text)
+
+
+def build_files(corpus: Corpus, files: Sequence[tuple[Path, str]], out: str | Path, *, engine: str, parameters: Mapping[str, Any],
+                embedding: Mapping[str, Any] | None = None, questions: Questions | None = None, replace: bool = False) -> Manifest:
+    """Freeze an engine's own ``files`` (path, name below ``engine/``, of :func:`gate.snapshot.additions.listed`) with the corpus's units.
+
+    ``engine`` and ``parameters``: what made them, for instance ``pgvector 0.8.5`` and {"m": 16}. Raises :class:`InvalidInput`.
+    """
+    if not engine.strip():
+        raise InvalidInput("nobody says which engine these files belong to", "name it with its version: --engine \"pgvector 0.8.5\"")
+    if embedding is not None and questions is not None and questions.rows is not None:
+        embedding = {**embedding, "dimensions": int(questions.rows.shape[1]), "dtype": questions.rows.dtype.name}
+
+    def fill(directory: Path) -> None:
+        for path, name in files:
+            copy(path, directory / ENGINE / name)
+        if questions is not None:
+            questions.write(directory)
+
+    return _write(corpus, out, "files", {"engine": engine, "parameters": dict(parameters)}, embedding, fill, replace)

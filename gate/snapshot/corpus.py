@@ -8,11 +8,11 @@ from typing import Any
 from gate import jsonio
 from gate.errors import InvalidInput
 from gate.figures import plural
+from gate.snapshot.chunking import IDS, Chunking, cut, faults
 from gate.snapshot.folder import from_folder
-from gate.snapshot.model import BadDocument, Corpus, Document, Unit
+from gate.snapshot.markdown import split
+from gate.snapshot.model import BadDocument, Corpus, Document
 
-CHUNKERS = ("none", "heading")
-IDS = ("stem", "path")
 _CURE = "mend the corpus; its format is described in README, «Snapshots»"
 
 
@@ -66,7 +66,7 @@ def _check_encodable(document: Document) -> None:
         raise BadDocument("half a surrogate pair (\\ud800–\\udfff), which is not text") from None
 
 
-def _from_lines(path: Path) -> Corpus:
+def _from_lines(path: Path, how: Chunking) -> Corpus:
     lines = _Lines(path)
     for number, text in jsonio.read_lines(path):
         lines.take(number, text)
@@ -74,25 +74,45 @@ def _from_lines(path: Path) -> Corpus:
         lines.problems.append(f"{path}: no document in it")
     if lines.problems:
         raise InvalidInput(lines.problems, _CURE)
-    how = plural(lines.numbers, "id is written as a number and was", "ids are written as numbers and were")
-    warnings = (f"{path}: {how} read as text",) if lines.numbers else ()
-    units = tuple(Unit(d.id, d.id, d.title, d.text) for d in lines.documents)
-    return Corpus(tuple(lines.documents), units, {"kind": "none"}, warnings)
+    named = plural(lines.numbers, "id is written as a number and was", "ids are written as numbers and were")
+    warnings = (f"{path}: {named} read as text",) if lines.numbers else ()
+    units = tuple(unit for document in lines.documents for unit in cut(_titled(document, how), how, given=document.title))
+    return Corpus(tuple(lines.documents), units, how.facts(), warnings, {"form": "lines", "name": path.name})
 
 
-def read_corpus(path: str | Path, chunker: str = "heading", ids: str = "stem") -> Corpus:
-    """Read ``corpus.jsonl`` (a document is one unit, with its own id) or a folder of ``.md`` and ``.txt`` files.
+def _titled(document: Document, how: Chunking) -> Document:
+    """A document without a title is called by its first heading, where headings are looked for."""
+    if document.title or how.kind != "heading":
+        return document
+    return Document(document.id, split(document.text)[0], document.text)
 
-    A file's id is its name without the ending (``ids="stem"``) or its path in the folder (``"path"``: ``a/index``). ``chunker``
-    applies to Markdown: ``heading`` cuts at ``## `` into units ``<id>#<slug>``, ``none`` keeps documents whole. Front matter gives a
-    title and is not indexed. Raises :class:`InvalidInput` that lists every fault.
+
+def read_corpus(path: str | Path, chunker: str | Chunking = "", ids: str = "stem") -> Corpus:
+    """Read ``corpus.jsonl`` or a folder of ``.md`` and ``.txt`` files, and cut its documents.
+
+    ``chunker``: a :class:`Chunking` or the name of one with its usual parameters; by default a folder is cut at headings, and lines are not
+    cut. A file's id is its name without the ending (``ids="stem"``) or its path in the folder (``"path"``: ``a/index``), a line names its
+    own. Front matter gives a title and is not indexed. Raises :class:`InvalidInput` that lists every fault.
     """
     path = Path(path)
-    for name, value, known in (("chunker", chunker, CHUNKERS), ("ids", ids, IDS)):
-        if value not in known:
-            raise InvalidInput(f"{name} {value!r} must be one of {', '.join(known)}")
+    how = chunker if isinstance(chunker, Chunking) else Chunking(chunker or ("heading" if path.is_dir() else "none"))
+    problems = faults(how) + ([f"ids {ids!r} must be one of {', '.join(IDS)}"] if ids not in IDS else [])
+    if problems:
+        raise InvalidInput(problems)
     if path.is_dir():
-        return from_folder(path, chunker, ids)
-    if ids != "stem" and path.exists():
+        corpus = from_folder(path, how, ids)
+    elif ids != "stem" and path.exists():
         raise InvalidInput(f"{path}: is not a folder, and names its ids itself", "leave out --ids")
-    return _from_lines(path)
+    else:
+        corpus = _from_lines(path, how)
+    _check_ids(corpus)
+    return corpus
+
+
+def _check_ids(corpus: Corpus) -> None:
+    """Two cuts can lead to one id only where documents have ``#`` in theirs."""
+    seen: dict[str, str] = {}
+    same = [(unit, seen[unit.id]) for unit in corpus.units if seen.setdefault(unit.id, unit.parent) != unit.parent]
+    if same:
+        raise InvalidInput([f"the documents {one!r} and {unit.parent!r} both have a part with the id {unit.id!r}" for unit, one in same],
+                           "rename one of the documents; `#` in an id separates a document from its part")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,6 +59,13 @@ def measure(path: Path, limit: int | None = None) -> FileFacts:
             if limit is not None and size > limit:
                 break
     return FileFacts(total.hexdigest(), size)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a regular file, no link, to a new place, whose folders are made."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(_open(source), "rb") as stream, open(target, "xb") as out:
+        shutil.copyfileobj(stream, out, _BLOCK)
 
 
 def walk(directory: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:

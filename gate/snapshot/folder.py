@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gate.errors import InvalidInput
+from gate.snapshot.chunking import Chunking, cut
 from gate.snapshot.markdown import front_matter, split
 from gate.snapshot.model import BadDocument, Corpus, Document, Unit
 
@@ -40,29 +41,27 @@ def _read(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _composed(name: str) -> str:
+    """Some file systems store names decomposed; the same file must have the same id and title everywhere."""
+    return unicodedata.normalize("NFC", name)
+
+
 def _name(folder: Path, path: Path, ids: str) -> str:
     """A document's id: the file's name, or its path below ``folder``, without the ending."""
-    name = path.stem if ids == "stem" else path.relative_to(folder).with_name(path.stem).as_posix()
+    name = _composed(path.stem if ids == "stem" else path.relative_to(folder).with_name(path.stem).as_posix())
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in name):
         raise BadDocument("has a name that cannot be an id", "give it a name in UTF-8 and without control characters")
     return name
 
 
-def _cut(path: Path, name: str, text: str, chunker: str) -> tuple[Document, list[Unit]]:
+def _cut(path: Path, name: str, text: str, how: Chunking) -> tuple[Document, list[Unit]]:
+    stem = _composed(path.stem)
     if path.suffix.lower() != ".md":
-        return Document(name, path.stem, text), [Unit(name, name, path.stem, text)]
+        document = Document(name, stem, text)
+        return document, cut(document, how, markdown=False)
     said, body = front_matter(text)
-    title, sections = split(text, body)
-    document = Document(name, title or said or path.stem, text)
-    if chunker == "none":
-        whole = Unit(name, name, document.title, text)
-        return document, [Unit(name, name, document.title, text[body:], name, body, len(text)) if body else whole]
-    units = []
-    for section in sections:
-        unit = f"{name}#{section.slug}"
-        full = f"{document.title} › {section.heading}" if section.heading else document.title
-        units.append(Unit(unit, unit, full, section.text, name, section.start, section.end))
-    return document, units
+    document = Document(name, split(text, body)[0] or said or stem, text)
+    return document, cut(document, how, body)
 
 
 _LINK_CURE = "put the file itself in the place of the link, or move the link out of the folder"
@@ -70,7 +69,7 @@ _SAME_CURE = {"stem": "a document's id is its file name without the ending: buil
                       "(`a/index`), or rename one of the files", "path": "rename one of the files"}
 
 
-def from_folder(folder: Path, chunker: str, ids: str) -> Corpus:
+def from_folder(folder: Path, how: Chunking, ids: str) -> Corpus:
     """See :func:`gate.snapshot.corpus.read_corpus`."""
     problems: list[str] = []
     seen: dict[str, Path] = {}
@@ -85,14 +84,14 @@ def from_folder(folder: Path, chunker: str, ids: str) -> Corpus:
             other = seen.setdefault(name, path)
             if other != path:
                 raise BadDocument(f"has the same document id {name!r} as {other}", _SAME_CURE[ids])
-            document, cut = _cut(path, name, _read(path), chunker)
+            document, pieces = _cut(path, name, _read(path), how)
         except BadDocument as fault:
             problems.append(f"{path}: {fault}")
             cures[fault.cure] = None
             continue
         documents.append(document)
-        units += cut
-        if not cut:
+        units += pieces
+        if not pieces:
             empty.append(path.relative_to(folder).as_posix())
     if not problems and not units:
         problems.append(f"{folder}: no {' or '.join(SUFFIXES)} file with text in it")
@@ -101,5 +100,5 @@ def from_folder(folder: Path, chunker: str, ids: str) -> Corpus:
         raise InvalidInput(problems, "; ".join(cures))
     more = f", … ({len(empty)} files)" if len(empty) > _SHOWN else ""
     warnings = (f"{folder}: nothing to index in {', '.join(empty[:_SHOWN])}{more}",) if empty else ()
-    facts = {"kind": chunker, "ids": ids} | ({"level": 2} if chunker == "heading" else {})
-    return Corpus(tuple(documents), tuple(units), facts, warnings)
+    source = {"form": "folder", "name": folder.name or folder.resolve().name}
+    return Corpus(tuple(documents), tuple(units), how.facts() | {"ids": ids}, warnings, source)

@@ -11,23 +11,25 @@ from typing import Any
 from gate import jsonio
 from gate.errors import InvalidInput
 from gate.snapshot.files import MAX_FILES, FileFacts, read_regular
+from gate.snapshot.lfs import check_pulled
 
 SCHEMA = 1
 NAME = "manifest.json"
 UNITS = "units.jsonl"
-KINDS = ("bm25", "dense")
+KINDS = ("bm25", "dense", "files")
 MAX_BYTES = 16 * 1024**2
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "schema": int, "kind": str, "corpus_digest": str, "units": int, "documents": int, "embedding": (dict, type(None)),
-    "chunker": dict, "index": dict, "built_by": str, "files": dict, "tree_digest": str}
-_OPTIONAL = {"created", "embedding"}
+    "chunker": dict, "index": dict, "built_by": str, "files": dict, "tree_digest": str, "source": dict}
+_OPTIONAL = {"created", "embedding", "text", "source"}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Facts of a snapshot. ``files`` maps a relative POSIX path to its digest and size; the manifest itself is not in it."""
+    """Facts of a snapshot. ``files`` maps a relative POSIX path to its digest and size; the manifest itself is not in it. ``text``: whether
+    titles and texts are in it; ``source``: name and form of the corpus."""
 
     kind: str
     corpus_digest: str
@@ -39,6 +41,8 @@ class Manifest:
     embedding: Mapping[str, Any] | None = None
     built_by: str = ""
     created: str = ""
+    text: bool = True
+    source: Mapping[str, Any] = field(default_factory=dict)
     schema: int = field(default=SCHEMA)
 
     @property
@@ -51,13 +55,13 @@ class Manifest:
         """The essential fields: what a record keeps and a comment compares."""
         return {"schema": self.schema, "kind": self.kind, "corpus_digest": self.corpus_digest, "units": self.units,
                 "documents": self.documents, "embedding": self.embedding and dict(self.embedding), "chunker": dict(self.chunker),
-                "index": dict(self.index)}
+                "index": dict(self.index), **({} if self.text else {"text": False})}
 
     def to_json(self) -> dict[str, Any]:
         """The content of ``manifest.json``."""
         value = self.facts() | {"built_by": self.built_by, "tree_digest": self.tree_digest,
                                 "files": {path: {"sha256": f.sha256, "bytes": f.bytes} for path, f in self.files.items()}}
-        return value | ({"created": self.created} if self.created else {})
+        return value | {key: found for key, found in (("created", self.created), ("source", dict(self.source))) if found}
 
 
 def is_digest(text: str) -> bool:
@@ -90,9 +94,9 @@ def _file_faults(files: dict[str, Any]) -> list[str]:
 def _faults(value: dict[str, Any]) -> list[str]:
     problems = []
     for key, kind in _FIELDS.items():
-        if key not in value and key not in _OPTIONAL:
-            problems.append(f"`{key}` is missing")
-        elif isinstance(value.get(key), bool) or not isinstance(value.get(key), kind):
+        if key not in value:
+            problems += [] if key in _OPTIONAL else [f"`{key}` is missing"]
+        elif isinstance(value[key], bool) or not isinstance(value[key], kind):
             problems.append(f"`{key}` has the wrong type")
     problems += [f"unknown key {key[:40]!r}" for key in sorted(value.keys() - _FIELDS.keys() - _OPTIONAL)]
     if problems:
@@ -102,8 +106,9 @@ def _faults(value: dict[str, Any]) -> list[str]:
     problems += [f"`{key}` must not be negative" for key in ("units", "documents") if value[key] < 0]
     problems += [f"`{key}` must be sha256: and 64 hex digits" for key in ("corpus_digest", "tree_digest")
                  if not _DIGEST.match(value[key])]
-    if not isinstance(value.get("created", ""), str):
-        problems.append("`created` has the wrong type")
+    for key, kind in (("created", str), ("text", bool)):
+        if key in value and not isinstance(value[key], kind):
+            problems.append(f"`{key}` has the wrong type")
     return problems + _file_faults(value["files"])
 
 
@@ -124,7 +129,7 @@ def parse(data: bytes, name: str) -> Manifest:
     found = Manifest(
         kind=value["kind"], corpus_digest=value["corpus_digest"], units=value["units"], documents=value["documents"],
         index=value["index"], chunker=value["chunker"], embedding=value.get("embedding"), built_by=value["built_by"],
-        created=value.get("created", ""), schema=value["schema"],
+        created=value.get("created", ""), text=value.get("text", True), source=value.get("source", {}), schema=value["schema"],
         files={path: FileFacts(facts["sha256"], facts["bytes"]) for path, facts in value["files"].items()})
     try:
         actual = found.tree_digest
@@ -141,4 +146,5 @@ def read_manifest(directory: Path) -> Manifest:
     if not directory.is_dir():
         raise InvalidInput(f"{directory}: no such snapshot directory",
                            "check `snapshot.path`, and that an earlier step built or downloaded the snapshot")
+    check_pulled(directory, [directory / NAME])
     return parse(read_regular(directory / NAME, MAX_BYTES), str(directory / NAME))

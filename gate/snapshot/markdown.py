@@ -1,4 +1,4 @@
-"""Markdown → front matter, and sections at ``## `` headings, each with an id that looks like GitHub's anchor of that heading."""
+"""Markdown → front matter, and sections at its headings, each with an id that looks like GitHub's anchor of that heading."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import re
 from dataclasses import dataclass
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"(#{1,6}) ")
 _CLOSING_HASHES = re.compile(r"\s+#+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """``text`` is the document's characters ``start`` (inclusive) to ``end`` (exclusive); the heading is not part of it."""
+    """``text`` is the document's characters ``start`` (inclusive) to ``end`` (exclusive); the heading is not part of it. ``path``: the
+    heading, after those above it that began a section as well."""
 
     slug: str
     heading: str
     text: str
     start: int
     end: int
+    path: str
 
 
 def slug(heading: str) -> str:
@@ -26,10 +29,10 @@ def slug(heading: str) -> str:
     return kept.strip().replace(" ", "-")
 
 
-def _heading(line: str, marker: str) -> str | None:
-    if not line.startswith(marker + " "):
-        return None
-    return _CLOSING_HASHES.sub("", line[len(marker):].rstrip()).strip()
+def _heading(line: str) -> tuple[int, str]:
+    """Level and words of a heading; level 0 for any other line."""
+    mark = _HEADING.match(line)
+    return (len(mark[1]), _CLOSING_HASHES.sub("", line[mark.end():].rstrip()).strip()) if mark else (0, "")
 
 
 class _Slugs:
@@ -88,39 +91,47 @@ def _yaml_title(text: str) -> str:
         return found[1].strip().strip("'\"") if found else ""
 
 
-def split(text: str, start: int = 0) -> tuple[str, list[Section]]:
+def split(text: str, start: int = 0, level: int = 2, given: str = "") -> tuple[str, list[Section]]:
     """Title (the first ``# `` line, or empty) and the sections from ``start`` on. Headings within code fences are not headings.
 
-    Text before the first ``## `` is the section ``intro``; the title line is not part of it. A section with no text is dropped,
-    unless its heading says something: a heading alone can still be found.
+    A section begins at every heading of ``level`` or above that is not the title; text before the first one is the section ``intro``; the
+    title line is not part of it. A section with no text is dropped, unless its heading says something: a heading alone can still be found.
+    ``given``: the title that the document has anyway; another one in its text is then an ordinary heading.
     """
     title, fence = "", ""
-    pieces: list[tuple[str | None, int, int]] = []  # heading (None before the first), start, end
+    pieces: list[tuple[str | None, str, int, int]] = []  # heading (None before the first), path, start, end
     heading: str | None = None
+    path: list[tuple[int, str]] = []
     position = start
     for line in text[start:].splitlines(keepends=True):
         after = position + len(line)
         bare = line.rstrip("\r\n")
         mark = _FENCE.match(bare)
+        depth, words = _heading(bare)
         if fence:
             if mark and mark[1].startswith(fence) and not bare.strip().strip(fence[0]):
                 fence = ""
         elif mark:
             fence = mark[1]
-        elif not title and heading is None and _heading(bare, "#"):
-            title = _heading(bare, "#") or ""
+        elif depth == 1 and not title and heading is None and given in ("", words):
+            title = words
             if not text[start:position].strip():
                 start = after
-        elif (found := _heading(bare, "##")) is not None:
-            pieces.append((heading, start, position))
-            heading, start = found, after
+        elif 1 <= depth <= level:
+            pieces.append((heading, _path(path), start, position))
+            path = [*(above for above in path if above[0] < depth), (depth, words)]
+            heading, start = words, after
         position = after
-    pieces.append((heading, start, position))
+    pieces.append((heading, _path(path), start, position))
 
     slugs, sections = _Slugs(), []
-    for name, begin, end in pieces:
+    for name, names, begin, end in pieces:
         begin, end = _trimmed(text, begin, end)
         if name is None and begin == end:
             continue
-        sections.append(Section(slugs.take("intro" if name is None else name), name or "", text[begin:end], begin, end))
+        sections.append(Section(slugs.take("intro" if name is None else name), name or "", text[begin:end], begin, end, names))
     return title, sections
+
+
+def _path(path: list[tuple[int, str]]) -> str:
+    return " › ".join(words for _, words in path if words)

@@ -35,21 +35,26 @@ class Unit:
     start: int | None = None
     end: int | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """The line of ``units.jsonl``."""
-        record: dict[str, Any] = {"id": self.id, "doc": self.doc, "title": self.title, "text": self.text}
-        optional = {"parent": self.parent or None, "start": self.start, "end": self.end}
+    def to_json(self, text: bool = True) -> dict[str, Any]:
+        """The line of ``units.jsonl``; without ``text`` ids and offsets alone, those of a whole document as well."""
+        record: dict[str, Any] = {"id": self.id, "doc": self.doc}
+        if text:
+            record |= {"title": self.title, "text": self.text}
+        whole = not text and self.start is None
+        optional = {"parent": self.parent or None, "start": 0 if whole else self.start, "end": len(self.text) if whole else self.end}
         return record | {key: value for key, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents and units, each in the order of reading; ``chunker`` says how the one became the other."""
+    """Documents and units, each in the order of reading; ``chunker`` says how the one became the other. ``source``: name and form of what
+    was read, for people."""
 
     documents: tuple[Document, ...]
     units: tuple[Unit, ...]
     chunker: Mapping[str, Any] = field(default_factory=lambda: {"kind": "none"})
     warnings: tuple[str, ...] = ()
+    source: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:

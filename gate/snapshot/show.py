@@ -18,7 +18,7 @@ def _words(value: Any) -> str:
         return f"({_pairs(value)})"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"({len(value)} words)" if isinstance(value, list) else str(value)
+    return f"({len(value)} words)" if isinstance(value, list) else repr(value) if str(value) != str(value).strip() else str(value)
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -26,7 +26,8 @@ def manifest_text(manifest: Manifest) -> str:
     size = sum(facts.bytes for facts in manifest.files.values())
     lines = [f"kind       {manifest.kind}",
              f"units      {manifest.units} of {manifest.documents} documents (chunker: {_pairs(manifest.chunker)})",
-             f"corpus     {manifest.corpus_digest}",
+             *([] if manifest.text else ["text       kept out: ids, offsets and vectors only"]),
+             f"corpus     {manifest.corpus_digest}" + (f" ({_pairs(manifest.source)})" if manifest.source else ""),
              f"index      {_pairs(manifest.index)}"]
     if manifest.embedding:
         lines.append(f"embedding  {_pairs(manifest.embedding)}")

@@ -39,9 +39,19 @@ def open_array(path: Path) -> np.ndarray:
 
 def read_vectors(path: Path, rows: int, owner: str) -> np.ndarray:
     """:func:`open_array` that must have ``rows`` rows, all finite; ``owner`` starts the words of the error."""
+    return _checked(open_array(path), str(path), rows, owner)
+
+
+def rows_of(vectors: str | Path | np.ndarray, rows: int, owner: str) -> np.ndarray:
+    """:func:`read_vectors`, or the same of an array that was just made."""
+    if isinstance(vectors, (str, Path)):
+        return read_vectors(Path(vectors), rows, owner)
+    return _checked(vectors, "the vectors that were made", rows, owner)
+
+
+def _checked(array: np.ndarray, path: str, rows: int, owner: str) -> np.ndarray:
     import numpy as np
 
-    array = open_array(path)
     problems = [f"{path}: {len(array)} rows, but {owner} {rows}"] if len(array) != rows else []
     bad: list[int] = []
     for start in range(0, len(array), _ROWS):
@@ -52,6 +62,18 @@ def read_vectors(path: Path, rows: int, owner: str) -> np.ndarray:
     if problems:
         raise InvalidInput(problems, "embed again; row i must belong to line i")
     return array
+
+
+def check_lengths(arrays: Sequence[np.ndarray]) -> None:
+    """Raises :class:`InvalidInput` unless every row has length 1, as far as float16 can tell."""
+    import numpy as np
+
+    for array in arrays:
+        for start in range(0, len(array), _ROWS):
+            lengths = np.sqrt((array[start:start + _ROWS].astype(np.float64) ** 2).sum(axis=1))
+            if len(odd := np.flatnonzero(np.abs(lengths - 1) > 0.01)):
+                raise InvalidInput(f"the vectors are said to be normalised, but row {start + odd[0]} has the length {lengths[odd[0]]:.4g}",
+                                   "leave out --normalised, or normalise them")
 
 
 def read_queries(path: Path) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gate.errors import InvalidInput
 from gate.snapshot.files import measure, walk
+from gate.snapshot.lfs import check_pulled
 from gate.snapshot.manifest import NAME, Manifest, is_digest, read_manifest
 
 
@@ -48,6 +49,8 @@ def verify(directory: str | Path, expected_digest: str | None = None, option: bo
     Raises :class:`InvalidInput` that names every file that differs, is missing, is not listed, or is not a regular file.
     """
     directory = Path(directory)
+    if directory.is_dir():
+        check_pulled(directory, [path for _, path in walk(directory, [])])
     manifest = read_manifest(directory)
     if expected_digest is not None:
         _pinned(directory, manifest, expected_digest, option)

@@ -30,16 +30,39 @@ def _error(status: int, code: str, message: str) -> Answer:
     return Answer(status, raw=text.encode(), media="application/xml", headers={"x-ms-error-code": code})
 
 
+def _ranged(request: Request, data: bytes, media: str, headers: dict[str, str]) -> Answer:
+    """The storage goes on where a client stopped, as long as it still has the version that the client began with."""
+    headers = {**headers, "ETag": f'"0x{hashlib.sha256(data).hexdigest()[:15].upper()}"', "Accept-Ranges": "bytes"}
+    wanted = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+    if wanted is None or request.headers.get("if-range", headers["ETag"]) != headers["ETag"]:
+        return Answer(200, raw=data, media=media, headers=headers)
+    start = int(wanted[1])
+    if start >= len(data):
+        return Answer(416, headers={"Content-Range": f"bytes */{len(data)}"})
+    headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+    return Answer(206, raw=data[start:], media=media, headers=headers)
+
+
 class BlobStore:
     def __init__(self, clock: Clock, artifacts: dict[int, Artifact]) -> None:
         self.clock, self.artifacts = clock, artifacts
         self.uploads: dict[str, Upload] = {}
+        self.offered: dict[str, tuple[bytes, str]] = {}  # what is no artifact: blob -> content and file name
         self.lifetimes = {"r": timedelta(minutes=1), "w": timedelta(hours=1)}
 
     def sign(self, artifact: Artifact, mode: str, base: str) -> str:
+        return self._signed(artifact.blob, mode, base)
+
+    def offer(self, data: bytes, name: str, base: str) -> str:
+        """An address to read these bytes at, as archives and assets of releases have one."""
+        blob = hashlib.sha256(name.encode() + data).hexdigest()[:32]
+        self.offered[blob] = (data, name)
+        return self._signed(blob, "r", base)
+
+    def _signed(self, blob: str, mode: str, base: str) -> str:
         expiry = iso(self.clock.now + self.lifetimes[mode])
-        path = f"/actions-results/{artifact.blob}/artifact.zip"
-        signature = quote(self._signature(artifact.blob, mode, expiry), safe="")
+        path = f"/actions-results/{blob}/artifact.zip"
+        signature = quote(self._signature(blob, mode, expiry), safe="")
         return f"{base}{path}?se={quote(expiry, safe='')}&sp={mode}&sr=b&sv=2025-11-05&sig={signature}"
 
     def _signature(self, blob: str, mode: str, expiry: str) -> str:
@@ -67,7 +90,10 @@ class BlobStore:
         for artifact in self.artifacts.values():
             if artifact.blob == blob:
                 named = {"Content-Disposition": f'attachment; filename="{artifact.name}.zip"'}
-                return Answer(200, raw=artifact.data, media=artifact.content_type, headers=named)
+                return _ranged(request, artifact.data, artifact.content_type, named)
+        if blob in self.offered:
+            data, name = self.offered[blob]
+            return _ranged(request, data, "application/octet-stream", {"Content-Disposition": f"attachment; filename={name}"})
         return _error(404, "BlobNotFound", "The specified blob does not exist.")
 
     def _put(self, blob: str, request: Request) -> Answer:

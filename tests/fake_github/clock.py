@@ -33,6 +33,7 @@ class Ids:
         "review": 2_900_000_701, "run": 18_400_000_901, "job": 52_000_001_101, "artifact": 4_500_001_301,
         "label": 8_100_001_501, "workflow": 161_335, "suite": 43_000_001_701, "check": 51_000_001_901,
         "status": 38_000_002_101, "activity": 22_000_002_301, "reaction": 290_002_501,
+        "release": 210_002_701, "asset": 260_002_901,
     }  # fmt: skip
 
     def __init__(self) -> None:

@@ -13,12 +13,13 @@ from .events import EventVerbs
 from .faults import Fault, FaultVerbs, Logged
 from .server import Server
 from .state import Artifact, Repo, Run, Token, User
+from .world_releases import ReleaseVerbs
 from .world_repos import ALL_WRITE
 
 JOB_TOKEN = "ghs_fakeJobTokenWithEveryPermission"
 
 
-class FakeGitHub(EventVerbs, FaultVerbs):
+class FakeGitHub(EventVerbs, ReleaseVerbs, FaultVerbs):
     """State, verbs and servers of one fake GitHub; `with FakeGitHub() as fake:` starts and stops it.
 
     `bind="0.0.0.0"` lets containers in. `start` is the server's clock (a fixed day unless given), `step` the seconds by

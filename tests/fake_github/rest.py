@@ -17,6 +17,7 @@ from . import (
     routes_git_data,
     routes_issues,
     routes_pulls,
+    routes_releases,
     routes_repos,
 )
 from .http_types import Answer, Page, Refused, Request
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     from .fake import FakeGitHub
 
 # Importing a module registers its routes.
-HANDLERS = (routes_actions, routes_contents, routes_git, routes_git_data, routes_issues, routes_pulls, routes_repos)
+HANDLERS = (
+    routes_actions,
+    routes_contents,
+    routes_git,
+    routes_git_data,
+    routes_issues,
+    routes_pulls,
+    routes_releases,
+    routes_repos,
+)
 VERSIONS = ("2022-11-28", "2026-03-10")
 # What the newer version of the API no longer says. Whoever needs merge_commit_sha has to ask for the older one.
 DROPPED = ("merge_commit_sha", "assignee", "has_downloads", "use_squash_pr_title_as_default", "master_branch", "rate")

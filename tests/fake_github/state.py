@@ -113,6 +113,7 @@ class Repo:
     activity: list[Activity] = field(default_factory=list)
     workflows: dict[str, Workflow] = field(default_factory=dict)
     rules: dict[str, list[dict[str, object]]] = field(default_factory=dict)  # branch -> rules, as the API shows them
+    releases: dict[str, Release] = field(default_factory=dict)  # tag -> release
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
@@ -273,3 +274,25 @@ class Artifact:
     digest: str | None = None  # None for artifacts of the v3 protocol
     finalized: bool = True
     blob: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@dataclass(eq=False)
+class Asset:
+    id: int
+    name: str
+    data: bytes
+    uploader: User
+    created_at: datetime
+    digest: str | None = None  # None for assets from before the service recorded it
+    state: str = "uploaded"
+
+
+@dataclass(eq=False)
+class Release:
+    id: int
+    tag: str
+    target: str
+    author: User
+    created_at: datetime
+    draft: bool = False
+    assets: list[Asset] = field(default_factory=list)
