@@ -11,6 +11,7 @@ from gate.errors import RetrieverFailed
 from gate.fields import Section
 from gate.figures import plural
 from gate.golden.model import Query
+from gate.reported import LEAST_COSINE, REPORTED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +53,7 @@ class MadeVectors:
         self._embedder, self._prefix, self._verify, self._probe = embedder, prefix, verify, probe
         self._cache_folder = cache
         self._notes: list[str] = []
-        self._reported, self._width = "", 0
+        self._reported, self._width, self._least = "", 0, 1.0
 
     @property
     def notes(self) -> list[str]:
@@ -60,8 +61,9 @@ class MadeVectors:
 
     def describe(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = dict(self._embedder.facts())
-        more = {"query_prefix": self._prefix, "dimensions": self._width, "reported": self._reported}
-        return facts | {name: value for name, value in more.items() if value}
+        more = {"query_prefix": self._prefix, "dimensions": self._width, REPORTED: self._reported,
+                LEAST_COSINE: self._least if self._least < SAME else None}
+        return facts | {name: value for name, value in more.items() if value is not None and value != "" and value != 0}
 
     def of(self, queries: Sequence[Query]) -> np.ndarray:
         import numpy as np
@@ -139,10 +141,7 @@ class MadeVectors:
         lengths = np.sqrt((kept * kept).sum(axis=1) * (made * made).sum(axis=1))
         cosines = np.where(lengths > 0, (kept * made).sum(axis=1) / np.where(lengths > 0, lengths, 1.0), 0.0)
         if (smallest := float(cosines.min())) < SAME:
-            self._notes.append(f"the embedding model gives other vectors than before under the same name: of {plural(len(made), 'vector')} "
-                               f"made again, the least alike has a cosine of {smallest:.4f} with the one that was kept. Scores may move "
-                               "without any change of yours; set another `embedding.revision` to make all query vectors anew, and build "
-                               "the snapshot again")
+            self._least = smallest
 
     def __enter__(self) -> MadeVectors:
         return self
