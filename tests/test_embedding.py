@@ -1,6 +1,7 @@
 """Query vectors from an endpoint: made once, kept, checked, and never quietly others than before."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -279,3 +280,10 @@ def test_settings_that_cannot_work_are_faults(more, message):
     ({"legs": {"x": {"embedding": {"reported": "a"}}}}, {"legs": {"x": {"embedding": {"reported": "b"}}}}, 1)])
 def test_only_a_change_that_is_known_is_warned_of(before, now, warned):
     assert len(model_warnings(before, now)) == warned
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+def test_what_is_kept_belongs_to_whom_the_workspace_belongs(server, tmp_path):
+    os.chown(tmp_path, 4321, 4321)
+    Asking(server, tmp_path / "cache")("a")
+    assert {place.stat().st_uid for place in (tmp_path / "cache").rglob("*")} == {4321} == {(tmp_path / "cache").stat().st_uid}
