@@ -11,7 +11,7 @@ from types import ModuleType
 
 KINDS = ("bm25", "dense", "run", "python")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ()
+CONCURRENT: tuple[str, ...] = ("python",)
 _MODULES = {"run": "runfile"}
 
 

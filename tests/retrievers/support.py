@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 from gate.golden.model import Query
-from gate.retrievers.child import TRACES, WORKER
+from gate.retrievers.child import PARTS, WORKER
 from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
 from gate.retrievers.sandbox import closed_ways, interpreter_files, other_user
@@ -32,7 +32,7 @@ def why_no_other_user():
         return "only root can give the retriever another user"
     if reachable_interpreter() is None:
         return closed_ways([Path(sys.executable)], user)[0]
-    return next(iter(closed_ways([WORKER, TRACES], user)), "")
+    return next(iter(closed_ways([WORKER, *PARTS], user)), "")
 
 
 def queries(count):
