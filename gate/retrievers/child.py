@@ -96,14 +96,17 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def _end(self) -> str:
-        """How it ended; empty while it lives. It is not reaped: until then nobody else gets its number, or its group's."""
+    def _code(self) -> int | None:
+        """Its status, or the negative number of the signal that ended it; None while it lives. It is not reaped: until then nobody else
+        gets its number, or its group's."""
         if hasattr(os, "waitid"):
             found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            code = None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-        else:
-            code = self._process.poll()  # macOS before Python 3.13
-        if code is None:
+            return None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        return self._process.poll()  # macOS before Python 3.13
+
+    def _end(self) -> str:
+        """How it ended; empty while it lives."""
+        if (code := self._code()) is None:
             return ""
         if code >= 0:
             return f"ended by itself with status {code}"
@@ -184,6 +187,21 @@ class Child:
         finally:
             if self._questions in self._selector.get_map():
                 self._selector.unregister(self._questions)
+
+    def run(self, seconds: float) -> int:
+        """Wait for its end while its output is read; its status. Raises :class:`ChildFault` when that takes too long or a signal ended
+        it."""
+        deadline = time.monotonic() + seconds
+        while (code := self._code()) is None:
+            if (left := deadline - time.monotonic()) <= 0:
+                raise ChildFault("hang", f"took longer than {seconds:g} s")
+            for key, _ in self._selector.select(left if self._pidfd is not None else min(left, _LOOK)):
+                if key.fd != self._pidfd and not self._read(key.fd):
+                    self._selector.unregister(key.fd)
+        self._drain()
+        if code < 0:
+            raise ChildFault("died", self._end())
+        return code
 
     def _last_words(self, how: str) -> None:
         """It is dead: an answer it had finished still counts, else raise."""

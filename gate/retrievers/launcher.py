@@ -1,7 +1,7 @@
 """What every program of the team's passes through before it runs: limits that cannot be raised again. Standard library only.
 
-Started by its path, it is the program of kind ``command`` and of pip until it becomes them: the first question, on standard input, says
-what to start, the answer says whether that can be done.
+Started by its path, it becomes the program of kind ``command``, or pip: the first question, on standard input, says what to start, and the
+answer whether that can be done.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ def main() -> None:
         return
     harden(setup)
     answer({"mark": mark, "ready": True})
+    if setup.get("quiet"):  # nobody asks it anything: all that it prints is output
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
     try:
         os.execv(program, command)
     except OSError as error:

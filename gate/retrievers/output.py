@@ -44,6 +44,13 @@ class Captured:
         self._whole, self._lock = whole, threading.Lock()
         self._head, self._tail = bytearray(), bytearray()
 
+    @classmethod
+    def of(cls, text: str) -> Captured:
+        """With ``text`` in it."""
+        made = cls()
+        made.add(text.encode("utf-8", "replace"))
+        return made
+
     def add(self, data: bytes) -> None:
         if self._whole is not None:
             self._whole.add(data)

@@ -31,7 +31,8 @@ FLAGS = ("-P", "-s", "-B", "-X", "utf8")
 
 class Options(NamedTuple):
     """``function``: module:attribute; ``path``: the directory it is imported from; ``factory``: what it names is called once for the
-    retriever; ``requirements``: the file of the packages it needs, None for those of the gate; ``build``: packages may be built."""
+    retriever; ``requirements``: the file of the packages it needs, None for those of the gate; ``build``: packages may be built;
+    ``root``: the repository, where there is one."""
 
     function: str
     path: Path
@@ -39,6 +40,7 @@ class Options(NamedTuple):
     keys: Keys = USUAL
     requirements: Path | None = None
     build: bool = False
+    root: Path | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -59,7 +61,7 @@ def read(section: Section, paths: Paths) -> Options:
     if build_allowed and not named:
         section.problem("build", "`build` allows that packages of `requirements` are built, and there are no `requirements`")
     return Options(function, paths.take(section, "path", section.text("path", ".")), section.boolean("factory", False), keys,
-                   paths.take(section, "requirements", named) if named else None, build_allowed)
+                   paths.take(section, "requirements", named) if named else None, build_allowed, paths.root)
 
 
 def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
@@ -69,7 +71,7 @@ def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
     if options.requirements is not None:
         from gate.retrievers.packages import Packages
 
-        packages = Packages(options.requirements, given.world.cache, given.world.variables, settings.limits, options.build)
+        packages = Packages(options.requirements, given.world.cache, given.world.variables, settings.limits, options.build, options.root)
     return PythonRetriever(options.function, options.path, settings.limits, given.snapshot.path if given.snapshot else None,
                            concurrency=settings.concurrency, factory=options.factory, keys=options.keys, packages=packages)
 

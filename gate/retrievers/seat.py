@@ -89,7 +89,6 @@ class ProgramSeat:
 
     def _start(self, depth: int) -> Child:
         program = self.program
-        program.prepare()
         seconds = min(program.limits.start_seconds, self._left())
         user = program.isolation.user
         try:

@@ -67,6 +67,8 @@ class Stranger:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         """See :mod:`gate.retrievers.base`."""
         self.isolation.close()
+        if queries:
+            self.prepare()
         self.pool, self._longer = self._new_pool(), 0
         try:
             yield from self.pool.retrieve(queries, depth)
@@ -92,12 +94,11 @@ class Stranger:
         return [*interpreter_files(self.executable), WORKER, *PARTS, self.path, *([] if self.snapshot is None else [self.snapshot])]
 
     def prepare(self) -> None:
-        """Before a process is started: once for all of them."""
-        with self._lock:
-            if not self._prepared:
-                self.isolation.admit()
-                self.provide()
-                self._prepared = True
+        """Before the first process is started, and outside of the time that the run may take."""
+        if not self._prepared:
+            self.isolation.admit()
+            self.provide()
+            self._prepared = True
 
     def provide(self) -> None:
         """What a kind needs besides."""
