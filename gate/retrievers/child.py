@@ -58,7 +58,7 @@ class Child:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], user: User | None, output: Captured,
                  plain: bool = False) -> None:
         self.output = output
-        self._plain, self._way = plain, "standard output" if plain else "the answer pipe"
+        self._plain, self.way = plain, "standard output" if plain else "the answer pipe"
         self._guard = Guard(user)
         self._buffer = bytearray()
         inner_read, self._questions = os.pipe()
@@ -215,7 +215,7 @@ class Child:
         try:
             answer = jsonio.loads(line.decode())
         except ValueError:
-            where = f"{self._way}, where only answers belong: {line[:80]!r}" if self._plain else self._way
+            where = f"{self.way}, where only answers belong: {line[:80]!r}" if self._plain else self.way
             raise ChildFault("protocol", f"a line that is not JSON on {where}") from None
         if not isinstance(answer, dict) or answer.get(name) != mark:
             raise ChildFault("protocol", "an answer to another question than the one that was asked")

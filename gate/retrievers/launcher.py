@@ -72,7 +72,8 @@ def main() -> None:
         return
     if (program := shutil.which(command[0])) is None:
         there = os.path.exists(command[0])
-        answer({"mark": mark, "missing": True, "unusable": "it may not be executed" if there else "there is no such program"})
+        reason = "there is no such program" if not there else "it may not be executed" if "/" in command[0] else "it is not on PATH"
+        answer({"mark": mark, "unusable": reason})
         return
     harden(setup)
     answer({"mark": mark, "ready": True})

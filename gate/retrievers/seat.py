@@ -51,7 +51,7 @@ class ProgramSeat:
 
     def close(self) -> None:
         if self.child is not None and self.child.stray():
-            self.program.notes.append("something that nobody asked for was on the answer pipe at the end; it was ignored")
+            self.program.notes.append(f"something that nobody asked for was on {self.child.way} at the end; it was ignored")
         if not self.keep:
             self.end()
 
@@ -83,8 +83,8 @@ class ProgramSeat:
         # Counted for all seats together: how often a program may fail is no question of how many are asked at once.
         if len(program.lost) > RESTARTS:
             lost = tuple(program.lost)
-            raise program.failed(given_up(lost, len(lost), program.pool.so_far), given_up_cure(lost, program.limits),
-                                 captured=self.captured)
+            cure = "; ".join(filter(None, (given_up_cure(lost, program.limits), program.hint)))
+            raise program.failed(given_up(lost, len(lost), program.pool.so_far), cure, captured=self.captured)
         return self._start(depth)
 
     def _start(self, depth: int) -> Child:

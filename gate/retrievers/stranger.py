@@ -33,11 +33,12 @@ class Stranger:
 
     ``name``: what the program is called in messages. ``notes``: what a reader of the report should know. ``captured``: what the program
     printed. ``lost``: processes that are of no use any more. A kind says what is started (``command``, ``setup``, ``variables``), how it
-    is asked (``question``, ``mark``, ``plain``) and what its answers mean (``ranking``, ``unusable``).
+    is asked (``question``, ``mark``, ``plain``) and what its answers mean (``ranking``, ``unusable``). ``hint``: what its authors forget.
     """
 
     mark = "mark"
     plain = False
+    hint = ""
     missing_path = "set `retriever.path` to the directory of the program"
 
     def __init__(self, name: str, path: Path, limits: Limits, snapshot: Path | None = None, executable: str = "",
