@@ -27,9 +27,7 @@ class Loop:
         async def whole() -> Any:
             return await awaitable
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not _in_loop():
             self._runner = self._runner or asyncio.Runner()
             return self._runner.run(whole())
         # A notebook has a loop of its own in this thread, which cannot be run within itself.
@@ -45,6 +43,15 @@ class Loop:
             self._runner.close()
         if self._apart is not None:
             self._apart.call_soon_threadsafe(self._apart.stop)
+
+
+def _in_loop() -> bool:
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop() is not None
+    except RuntimeError:
+        return False
 
 
 class Refused(Exception):

@@ -127,7 +127,7 @@ class Reader:
         if isinstance(value, str):
             return identifier(value, position)
         item = Item(value, position)
-        if item.bare and not self.keys.id:
+        if item.bare and (not self.keys.id or isinstance(item.inner, str)):
             doc = identifier(item.inner, position)
             return doc if item.score is None else {"doc": doc, "score": item.score}
         found: dict[str, Any] = {"doc": self._id(item)}
