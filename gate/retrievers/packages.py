@@ -24,6 +24,7 @@ from gate.retrievers.tree import Strange, digest_of, take_over
 from gate.world import CACHE
 
 SCHEMA = 1
+_MOST_RECORD = 1024**2
 _FACTS = "import sys, sysconfig; print(sys.version, sysconfig.get_platform(), getattr(sys, '_base_executable', sys.executable), sep='\\n')"
 
 
@@ -65,19 +66,21 @@ class Packages:
         notes: list[str] = []
         try:
             with self._locked(name):
-                found = self._stored(name, notes) or self._made(name, executable)
+                found = self._stored(name, notes)
+                self._found = self._made(name, executable) if found is None else found
         except OSError as error:
             raise RetrieverFailed(f"{self.place}: cannot be written ({error.strerror})",
                                   f"name a folder for environments with the variable {CACHE}, or make room") from None
-        self._found = found
         return str(self.place / name / "bin" / "python"), notes
 
     @staticmethod
     def _asked(executable: str) -> str:
         """Version and build, platform, and place of the Python itself, which an environment holds links to."""
-        done = subprocess.run([executable, "-I", "-c", _FACTS], capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode:
-            raise RetrieverFailed(f"{executable}: cannot be started\n{Captured.of(done.stderr).text()}".strip(), "see what it said")
+        try:
+            done = subprocess.run([executable, "-I", "-c", _FACTS], capture_output=True, text=True, timeout=60, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            said = Captured.of(str(getattr(error, "stderr", None) or error)).text()
+            raise RetrieverFailed(f"{executable}: cannot be started\n{said}", "see what it said") from None
         return done.stdout
 
     @contextlib.contextmanager
@@ -102,26 +105,27 @@ class Packages:
         finally:
             os.close(handle)
 
-    def _stored(self, name: str, notes: list[str]) -> dict[str, str]:
-        """What is installed in the environment of that name, empty when there is none that is still what it was."""
+    def _stored(self, name: str, notes: list[str]) -> dict[str, str] | None:
+        """What is installed in the environment of that name, None when there is none that is still what it was."""
         record, folder = self.place / f"{name}.json", self.place / name
-        if not record.exists() and not folder.exists():
-            return {}
-        try:
-            said = jsonio.loads(record.read_text(encoding="utf-8"))
-            whole = isinstance(said, dict) and said.get("schema") == SCHEMA and said.get("tree") == digest_of(folder, self._user)
-            if whole and isinstance(said.get("packages"), dict):
-                return {str(key): str(value) for key, value in said["packages"].items()} or {"": ""}
-        except (OSError, ValueError, Strange):
-            pass
+        if not os.path.lexists(record) and not os.path.lexists(folder):
+            return None
+        with contextlib.suppress(OSError, ValueError, Strange):
+            if jsonio.is_file(record) and record.stat().st_size <= _MOST_RECORD and not folder.is_symlink():
+                said = jsonio.loads(record.read_text(encoding="utf-8"))
+                whole = isinstance(said, dict) and said.get("schema") == SCHEMA and said.get("tree") == digest_of(folder, self._user)
+                if whole and isinstance(said.get("packages"), dict):
+                    return {str(key): str(value) for key, value in said["packages"].items()}
         notes.append(f"the stored environment of {self.file.name} was not what had been installed; it was made anew")
-        return {}
+        return None
 
     def _made(self, name: str, executable: str) -> dict[str, str]:
         folder, record = self.place / name, self.place / f"{name}.json"
         record.unlink(missing_ok=True)
         for left in (folder, *self.place.glob(f"{name}.*.part")):  # of a run that was ended in the middle of it
-            if left.exists():
+            if left.is_symlink():
+                left.unlink()
+            elif left.exists():
                 shutil.rmtree(left)
         part = Path(tempfile.mkdtemp(prefix=f"{name}.", suffix=".part", dir=self.place))
         try:
@@ -136,7 +140,8 @@ class Packages:
             shutil.rmtree(part, ignore_errors=True)
         # Last: an environment without it does not count.
         jsonio.write_atomic(record, jsonio.pretty({"schema": SCHEMA, "tree": tree, "packages": packages}).encode())
-        return packages or {"": ""}
+        return packages
+
 
 def _installed(folder: Path) -> dict[str, str]:
     """Name → version of what is installed below ``folder``, by the names of the folders in which that is recorded."""

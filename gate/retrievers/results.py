@@ -46,9 +46,13 @@ def shown(value: object) -> str:
 
 
 def number(value: Any, what: str) -> float:
-    if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
+    try:
+        found = math.nan if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__") else float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
         raise Unusable(f"{what} {shown(value)}, which is not a finite number")
-    return float(value)
+    return found
 
 
 def identifier(value: Any, position: int) -> str:

@@ -1,7 +1,11 @@
 """What a team's code may be besides a function of (query, n), and what the results of others' libraries mean. Objects shaped like those of
 LangChain and LlamaIndex; the real ones are in test_frameworks.py."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers.results import Keys, Unusable, at, converted
@@ -206,6 +210,26 @@ def test_keys_of_the_configuration_reach_the_process(team):
     source = LANGCHAIN + "    def retrieve(query, n):\n        return [Document('a', source=query), Document('b', page=1)][:n]\n"
     assert team.ask(source, depth=1, keys=Keys("metadata.source"))["q1"].docs == ["text 1"]
     assert "it has `id`, `page_content`, `metadata.page` (`retriever.id_key`)" in team.ask(source, keys=Keys("metadata.source"))["q1"].error
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=3) | st.just(10**400) | \
+    st.builds(Document, st.none() | st.text(max_size=3)) | st.builds(Node, st.text(max_size=3), st.none() | st.text(max_size=3),
+                                                                    st.none() | st.integers(), st.none() | st.integers())
+RESULTS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.builds(Scored, inner, inner) |
+                       st.dictionaries(st.sampled_from(["doc", "id", "score", "chunk", "start", "metadata", "ranked", "candidates", "ms"]),
+                                       inner, max_size=4), max_leaves=12)
+
+
+@given(RESULTS, st.sampled_from([Keys(), Keys("metadata.id", "chunk", "start", "score"), Keys("doc.id.score")]))
+def test_whatever_is_returned_becomes_an_answer_of_ids_or_a_told_fault(result, keys):
+    try:
+        answer = converted(result, 5, keys)
+    except Unusable as fault:
+        assert str(fault)
+        return
+    json.dumps(answer, allow_nan=False)
+    docs = [one if isinstance(one, str) else one["doc"] for one in answer["ranked"]]
+    assert len(docs) <= 5 and all(isinstance(doc, str) and doc for doc in (*docs, *answer.get("candidates", ())))
 
 
 # two stages
