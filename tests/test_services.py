@@ -15,8 +15,11 @@ from gate.runs import read_run
 from gate.snapshot.build import build_dense
 from gate.snapshot.manifest import read_manifest
 from tests.conftest import ROOT
+from tests.fake_github import GATE_PATH
 from tests.snapshot.support import corpus_of
+from tests.story import Story, golden
 from tests.web.embeddings import Embeddings, vector
+from tests.web.support import Answering
 
 SERVICE = Path(__file__).parent / "web" / "two_stage.py"
 
@@ -138,3 +141,47 @@ def test_a_model_that_changes_behind_its_name_is_the_first_thing_that_every_repo
         flat = re.sub(r"\s+", " ", text)
         assert 0 <= flat.find("calls itself small-2026-07") < flat.lower().find("ndcg@10", flat.find("calls itself")) and "cosine" in flat
     assert not any(b"sk-embed" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+SECRET = "s3cr3t-of-the-team"
+
+
+class WithSecret(Story):
+    """A story whose workflow gives the gate's step a secret, except in runs from forks."""
+
+    def _run(self, gh, event, sha, token=None, more=None):
+        fork = (event.get("pull_request") or {}).get("head", {}).get("repo", {}).get("fork")
+        return super()._run(gh, event, sha, token, (more or {}) | ({} if fork else {"SEARCH_KEY": SECRET}))
+
+
+def service_config(server):
+    return ("golden: golden.jsonl\ndepth: 10\nretriever:\n  kind: http\n  url: " + server.url + "/?q={query}&key=${SEARCH_KEY}\n"
+            "  id: $\n  retries: 0\n  concurrency: 4\n  headers: {Authorization: 'Bearer ${SEARCH_KEY}'}\n")
+
+
+def find(asked, handler):
+    if asked.headers.get("authorization") != f"Bearer {SECRET}":
+        return 401, {"error": "who are you"}
+    return 200, {"results": [f"d{re.search(r'number%20([0-9]+)', asked.path)[1]}", "x"]}
+
+
+def test_the_action_asks_with_a_secret_that_nothing_it_leaves_behind_holds(fake, tmp_path, capsys):
+    with Answering(find) as server, Answering(find) as other:
+        story = WithSecret(fake, tmp_path, capsys, {"retrieval-gate.yml": service_config(server), "golden.jsonl": golden(40),
+                                                    GATE_PATH: "name: gate\n"})
+        first = story.on_push()
+        assert (first.code, first.outputs["baseline-updated"]) == (0, "bootstrap") and len(server.asked) == 40
+        same = story.on_pull(story.pull({"README.md": "x"}))
+        assert (same.code, same.verdict) == (0, "pass")
+        moved = story.pull({"retrieval-gate.yml": service_config(other)})
+        elsewhere = story.on_pull(moved)  # it was asked, and with the secret: docs/security.md says so
+        assert elsewhere.code == 1 and "retriever url" in story.comments(moved)[0] and other.asked
+        server.answer = lambda asked, handler: (500, f"cannot serve {asked.path} for {asked.headers['authorization']}")
+        down = story.on_pull(story.pull({"README.md": "y"}))
+        assert (down.code, down.verdict) == (3, "cannot-decide") and "***" in down.report["problems"][0]
+        foreign = story.on_pull(story.pull({"README.md": "z"}, author="eve", fork=True), "opened")
+        assert foreign.code == 3 and "needs the variable SEARCH_KEY" in foreign.summary
+        said = [text for run in (first, same, elsewhere, down, foreign) for text in (run.log, run.summary, json.dumps(run.report))]
+        said += story.comments(moved)
+        said += [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
+        assert not any(SECRET in text for text in said)
