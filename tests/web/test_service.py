@@ -116,3 +116,23 @@ def test_one_connection_serves_many_questions():
     with Answering(answer) as server:
         ask(server.url, 20)
     assert len(ports) == 1
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".example", "*"])
+def test_a_host_that_no_network_knows_is_a_fault_of_the_address(host):
+    with pytest.raises(RetrieverFailed, match="cannot be sent|gave no answer"):
+        ask(f"http://{host}/find", 9)
+
+
+@pytest.mark.parametrize("said", [b"", b"\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n",
+                                  b"SSH-2.0-x\r\n",
+                                  b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n",
+                                  b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                                  b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}",
+                                  b"\xff\xfe" * 40, b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}"])
+def test_what_is_no_http_is_no_answer(said):
+    def answer(asked, handler):
+        handler.wfile.write(said)
+
+    with Answering(answer) as server:
+        assert ask(server.url)["q1"].error
