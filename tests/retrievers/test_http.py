@@ -78,10 +78,10 @@ def test_whole_numbers_are_ids_and_the_rest_is_cut_and_said():
 
 
 def test_several_are_asked_at_once():
-    with Answering(lambda asked, handler: time.sleep(0.2) or (200, FOUND)) as server:
+    with Answering(lambda asked, handler: time.sleep(0.5) or (200, FOUND)) as server:
         started = time.monotonic()
         retriever = build_retriever(settings_of(server.url, concurrency=8), Given())
-        assert len(ask(retriever, 16)) == 16 and time.monotonic() - started < 1.6
+        assert len(ask(retriever, 16)) == 16 and time.monotonic() - started < 6
 
 
 @pytest.mark.parametrize(("answer", "message"), [
@@ -119,12 +119,12 @@ def test_a_query_that_the_service_refuses_costs_only_itself():
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_what_may_pass_is_asked_again_and_said(status):
-    with Answering(in_turn((status, "busy"), (200, FOUND))) as server:
+    with Answering(in_turn((status, "busy", {"Retry-After": "2"}), (200, FOUND))) as server:
         retriever = retriever_of(server.url, retries=2)
         found = ask(retriever, 2)
     assert [ranking.error for ranking in found.values()] == ["", ""] and len(server.asked) == 3
     assert retriever.notes == [f"{server.url}: 1 request had to be sent again ({status}: 1)"]
-    assert found["q1"].ms < 400  # the wait before the second attempt is not the service's time
+    assert found["q1"].ms < 1900  # the wait before the second attempt is not the service's time
 
 
 def test_a_connection_that_breaks_is_tried_again():
@@ -183,12 +183,12 @@ def drip_and_close(asked, handler):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("answer", [lambda asked, handler: time.sleep(3) or (200, FOUND), drip, drip_headers, drip_and_close])
+@pytest.mark.parametrize("answer", [lambda asked, handler: time.sleep(5) or (200, FOUND), drip, drip_headers, drip_and_close])
 def test_a_slow_answer_ends_at_its_time_however_it_is_slow(answer):
     with Answering(answer) as server:
         started = time.monotonic()
         error = ask(retriever_of(server.url, limits={"query_seconds": 0.5}))["q1"].error
-        assert "gave no answer within 0.5 s" in error and time.monotonic() - started < 1.5
+        assert "gave no answer within 0.5 s" in error and time.monotonic() - started < 4
 
 
 def huge(asked, handler):
@@ -244,10 +244,10 @@ def test_a_missing_secret_cannot_decide():
 
 
 def test_warm_up_is_asked_first_and_not_measured():
-    with Answering(in_turn(lambda asked, handler: time.sleep(0.5) or (200, FOUND), (500, "x"), (200, FOUND))) as server:
+    with Answering(in_turn(lambda asked, handler: time.sleep(2) or (200, FOUND), (500, "x"), (200, FOUND))) as server:
         retriever = retriever_of(server.url, warm_up=2)
         found = ask(retriever, 3)
-    assert len(server.asked) == 5 and all(ranking.ms < 400 and not ranking.error for ranking in found.values())
+    assert len(server.asked) == 5 and all(ranking.ms < 1900 and not ranking.error for ranking in found.values())
     assert "1 query of the warm-up got no answer: POST" in retriever.notes[0]
 
 

@@ -29,6 +29,7 @@ class Answering:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are two writes
 
             def _handle(self):
                 length = int(self.headers.get("Content-Length") or 0)

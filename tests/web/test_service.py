@@ -73,7 +73,7 @@ def test_a_slow_answer_ends_at_its_time_under_tls_too(certificate, answer):
     with Secure(answer, certificate) as server:
         started = time.monotonic()
         error = ask(server.url, ca_file=str(certificate / "authority.pem"), limits={"query_seconds": 0.7})["q1"].error
-        assert "gave no answer within" in error and time.monotonic() - started < 2
+        assert "gave no answer within" in error and time.monotonic() - started < 4
 
 
 def test_a_file_of_authorities_that_is_missing_is_invalid():

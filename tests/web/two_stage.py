@@ -55,6 +55,7 @@ def search(text, size):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes
 
     def answer(self, status, value):
         data = json.dumps(value).encode()
