@@ -150,6 +150,17 @@ def test_an_index_that_does_not_answer_is_no_fault_of_the_file(shelf):
     assert caught.value.exit_code == 3 and "PIP_INDEX_URL" in caught.value.cure and "pip said:" in str(caught.value)
 
 
+def test_a_password_of_the_index_is_in_no_message_and_in_no_process_of_the_retriever(shelf):
+    shelf.variables = {"PIP_INDEX_URL": "http://user:s3cret@127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_TIMEOUT": "2",
+                       "NO_PROXY": "127.0.0.1"}
+    with pytest.raises(RetrieverFailed) as caught:
+        shelf.ask()
+    assert "127.0.0.1" in str(caught.value) and "s3cret" not in str(caught.value)
+    shelf.variables |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf.wheels)}
+    source = "import os\ndef retrieve(query, n):\n    return [f'{k}={v}' for k, v in os.environ.items()]\n"
+    assert "s3cret" not in str(shelf.ask(source, depth=100)["q1"].docs) and "s3cret" not in str(shelf.team.last.describe())
+
+
 def test_an_installation_has_a_time_limit(shelf):
     with pytest.raises(RetrieverFailed, match=r"pip took longer than 0.05 s"):
         shelf.ask(limits=INSTALLING._replace(run_seconds=0.05))
