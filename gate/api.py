@@ -32,7 +32,7 @@ Stored = Run | str | os.PathLike[str] | Mapping[Any, Any]
 
 
 def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: int = 20,
-             metrics: str | Iterable[str | Metric] | None = None, unit: str = "doc") -> Evaluation:
+             metrics: str | Iterable[str | Metric] | None = None, unit: str = "doc", id_key: str = "") -> Evaluation:
     """Score a retriever, or what it once returned.
 
     ``golden``: path of a golden.jsonl, a GoldenSet, or an iterable of dicts, each a line of one. ``retrieve``: a function, async or not,
@@ -43,7 +43,7 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
     process; a stored run is taken as deep as it is.
 
     ``metrics``: names as on the command line; by default hit@k, recall@k, rr (uncut) and ndcg@k. ``unit``: what a cutoff counts, ``doc``
-    (distinct documents) or ``chunk``.
+    (distinct documents) or ``chunk``. ``id_key``: where a result holds its document id, a dotted path as in a configuration.
 
     A query on which the function raises, or returns what cannot be used, is listed in ``errors`` and has no score. Raises
     :class:`RetrieverFailed` when most queries ended so: of such a run the gate says nothing. Raises :class:`InvalidInput` with every fault
@@ -60,7 +60,7 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
     notes: tuple[str, ...] = ()
     if not isinstance(retrieve, (str, os.PathLike, Mapping, Run)) and askable(retrieve):
         _deep_enough(chosen, fetch, "`fetch`")
-        run, notes = ask(labels, retrieve, fetch)
+        run, notes = ask(labels, retrieve, fetch, id_key)
         reference, depth = references.Reference(run), fetch
     else:
         reference = _stored(retrieve, "run")

@@ -297,6 +297,13 @@ def test_an_object_that_is_not_told_how_many_are_wanted_is_noted_once():
     assert not evaluate(THREE, Framework(["a"] * 20)).notes
 
 
+def test_ids_are_taken_from_where_the_caller_says():
+    results = {"one": [{"id": 1, "metadata": {"source": "a"}}], "two": [{"id": 2, "metadata": {"source": "b"}}], "three": [{"id": "3"}]}
+    found = evaluate(THREE, lambda query, n: results[query], id_key="metadata.source")
+    assert [found.run.rankings[q].docs for q in ("q1", "q2")] == [["a"], ["b"]]
+    assert "has no `metadata.source` to take its document id from; it has `id`" in found.errors["q3"]
+
+
 def test_candidates_and_costs_of_a_two_stage_retriever_are_kept():
     one = [{"id": "q", "query": "x", "relevant": ["a"]}]
     result = {"ranked": ["z"], "candidates": ["z", ("a", 0.5)], "cost": 0.25, "ms": 7}

@@ -6,13 +6,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
 from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.runs import BadRanking, Ranking, Run, parse_ranking
+
+if TYPE_CHECKING:
+    from gate.retrievers.results import Keys
 
 
 def run_of(results: Mapping[Any, Any], name: str) -> Run:
@@ -49,9 +52,9 @@ def _ranking(answer: Mapping[str, Any]) -> Ranking:
         raise BadRanking(f"cannot be written as JSON ({error})") from None
 
 
-def ask(golden: GoldenSet, retrieve: Any, n: int) -> tuple[Run, tuple[str, ...]]:
+def ask(golden: GoldenSet, retrieve: Any, n: int, id_key: str = "") -> tuple[Run, tuple[str, ...]]:
     """All rankings, and what a reader should know of them."""
-    from gate.retrievers import callee
+    from gate.retrievers import callee, results
 
     name = getattr(retrieve, "__name__", type(retrieve).__name__)
     loop = callee.Loop()
@@ -60,10 +63,11 @@ def ask(golden: GoldenSet, retrieve: Any, n: int) -> tuple[Run, tuple[str, ...]]
     except callee.Refused as fault:
         raise InvalidInput(f"{name} {fault}") from None
     rankings: dict[str, Ranking] = {}
+    keys = results.Keys(id_key)
     longer = 0
     try:
         for query in golden.queries:
-            rankings[query.id], more = _one(function, query.text, n)
+            rankings[query.id], more = _one(function, query.text, n, keys)
             longer += more
     finally:
         loop.close()
@@ -75,7 +79,7 @@ def ask(golden: GoldenSet, retrieve: Any, n: int) -> tuple[Run, tuple[str, ...]]
     return Run(rankings, name), tuple(notes)
 
 
-def _one(retrieve: Callable[[str, int], Any], text: str, n: int) -> tuple[Ranking, bool]:
+def _one(retrieve: Callable[[str, int], Any], text: str, n: int, keys: Keys) -> tuple[Ranking, bool]:
     """One question; whether more came back than was asked for."""
     from gate.retrievers import results
 
@@ -83,7 +87,7 @@ def _one(retrieve: Callable[[str, int], Any], text: str, n: int) -> tuple[Rankin
     try:
         found = retrieve(text, n)
         took = (time.perf_counter() - started) * 1000
-        answer = results.converted(found, n)
+        answer = results.converted(found, n, keys)
         ranking = _ranking(answer)
     except (results.Unusable, BadRanking, jsonio.NotJson) as fault:
         return Ranking([], error=" ".join(str(fault).split())), False

@@ -23,6 +23,8 @@ _PASSED = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "PIP_FIND_LIN
            "PIP_PROXY", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES", "PIP_CONFIG_FILE", "SSL_CERT_FILE", "SSL_CERT_DIR",
            "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
            "all_proxy", "no_proxy")
+# User and password in an address. pip leaves them out of what it says; a package that is built may not.
+_USER = re.compile(r"://([^/@\s]+)@")
 _NETWORK = re.compile(r"connection broken by|ConnectionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError|Max retries exceeded|"
                       r"Name or service not known|name resolution|Connection refused|Network is unreachable|HTTP error [45]\d\d|"
                       r"\b[45]\d\d (?:Client|Server) Error|problem confirming the ssl certificate|IncompleteRead", re.IGNORECASE)
@@ -101,6 +103,9 @@ class Installer:
 
     def _sentence(self, what: str) -> str:
         text = self._captured.text(_SHOWN_LINES)
+        for value in self._variables.values():
+            for secret in _USER.findall(value):
+                text = text.replace(secret, "***")
         return "\n".join((f"{self.file}: {what}", *(["pip said:", *text.split("\n")] if text else [])))
 
     def _failed(self, what: str, cure: str) -> RetrieverFailed:

@@ -88,7 +88,8 @@ class PythonRetriever(Stranger):
         super().__init__(function, path, limits, snapshot, executable, concurrency)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": "python", "function": self.function, **({} if self.packages is None else self.packages.describe())}
+        places = {f"{name}_key": place for name, place in self.keys._asdict().items() if place}
+        return {"kind": "python", "function": self.function, **places, **({} if self.packages is None else self.packages.describe())}
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         """See :mod:`gate.retrievers.base`."""

@@ -117,5 +117,5 @@ class Shelf:
 
     @property
     def environment(self):
-        found, = (path for path in (self.cache / "environments").iterdir() if path.is_dir())
+        found, = (path for path in (self.cache / "environments").iterdir() if path.is_dir() and path.suffix != ".part")
         return found

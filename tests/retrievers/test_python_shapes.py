@@ -209,6 +209,7 @@ def test_keys_of_the_configuration_reach_the_process(team):
     assert parse_settings(text.encode(), "c.yml", "c.yml").retriever.options.keys == Keys("metadata.x", "c", "s", "e")
     source = LANGCHAIN + "    def retrieve(query, n):\n        return [Document('a', source=query), Document('b', page=1)][:n]\n"
     assert team.ask(source, depth=1, keys=Keys("metadata.source"))["q1"].docs == ["text 1"]
+    assert team.last.describe() == {"kind": "python", "function": "search:retrieve", "id_key": "metadata.source"}
     assert "it has `id`, `page_content`, `metadata.page` (`retriever.id_key`)" in team.ask(source, keys=Keys("metadata.source"))["q1"].error
 
 
