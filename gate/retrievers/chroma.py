@@ -190,7 +190,8 @@ class ChromaRetriever:
 
     def describe(self) -> Mapping[str, Any]:
         options, usual = self.options, Place("", "")
-        what: dict[str, Any] = {"kind": "chroma", "collection": options.place.collection, "where": dict(options.where)}
+        what: dict[str, Any] = {"kind": "chroma", "url": options.place.url, "collection": options.place.collection,
+                                "where": dict(options.where)}
         what |= {name: value for name, value in (("tenant", options.place.tenant), ("database", options.place.database))
                  if value != getattr(usual, name)}
         what |= {"document": options.keys.get("doc"), "search": options.search, "ann_loss": options.ann_loss or None, **self._facts}
@@ -216,6 +217,13 @@ class ChromaRetriever:
                                    f"{self.collection.name} holds as many: a higher `ef_search` of the collection finds more")
 
     def __enter__(self) -> ChromaRetriever:
+        try:
+            return self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _start(self) -> ChromaRetriever:
         options, place = self.options, self.options.place
         client = self.client()
         self._stack.callback(client.close)

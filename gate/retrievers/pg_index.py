@@ -74,13 +74,13 @@ class Table:
                                "be compared with the snapshot's", "set `retriever.check` to ids")
         return {unit: json.loads(text) for unit, text in rows}
 
-    def indexes(self) -> list[dict[str, Any]]:
-        """``name``, ``method`` and build parameters of each approximate index on it."""
+    def indexes(self) -> dict[str, dict[str, Any]]:
+        """Name of each approximate index on it → ``method`` and the parameters that it was built with, where they are not the usual."""
         with self._connection.transaction():
             rows = self._connection.execute(
                 _INDEXES + "i.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass) ORDER BY i.relname",
                 [self._quoted]).fetchall()
-        return [{"name": name, "method": method, **_parameters(options)} for name, method, options in rows]
+        return {name: {"method": method, **_parameters(options)} for name, method, options in rows}
 
     def _one(self, text: str, value: Any) -> Any:
         from psycopg import sql

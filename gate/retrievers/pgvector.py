@@ -208,7 +208,7 @@ class PgvectorRetriever:
         table = Table(connection, self._options.table, self._options.columns)
         table.check_columns()
         checked = check_index(self._snapshot, self._options.check, table)
-        self._facts["indexes"] = table.indexes()
+        self._facts["index"] = table.indexes()
         return checked
 
     def __exit__(self, *exc: object) -> None:
