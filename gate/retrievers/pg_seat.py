@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from gate.errors import InvalidInput
+from gate.errors import InvalidInput, RetrieverFailed
 from gate.golden.model import Query
 from gate.retrievers import pg_statement as statements
 from gate.retrievers.ann_loss import AnnLoss
@@ -95,6 +95,9 @@ class PgSeat:
             facts = {name: self._setting(connection, name) for method in dict.fromkeys(methods.values()) for name in _EFFORT[method]}
             reachable = self._count(connection, depth)
         facts["plan"] = ", ".join(f"{method} index {name}" for name, method in sorted(methods.items())) or "no approximate index"
+        if exact and methods:
+            raise RetrieverFailed(f"{self._name}: `search` is exact, and the planner walks the {facts['plan']} all the same",
+                                  "ask in a statement that no approximate index fits, or drop the index in a copy of the table")
         note = ""
         if not exact and not methods and "vector" in self._names:
             note = f"{self._name}: the planner used no approximate index and scanned, so the search was exact; the table may be too " \

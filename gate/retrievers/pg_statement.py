@@ -20,7 +20,8 @@ CLASSES = {"cosine": "vector_cosine_ops", "l2": "vector_l2_ops", "ip": "vector_i
 PLACEHOLDERS = ("query", "vector", "n")
 _PLACEHOLDER = re.compile(r"%%|%\(([^)]*)\)s|(%)")
 # Only scans that walk an index in the order of distance are approximate; a bitmap of a filter's index is not.
-EXACT = {"enable_indexscan": "off", "enable_indexonlyscan": "off"}
+# The other way must be open, whatever the role or the connection string has set: of two that are closed the planner takes the cheaper one.
+EXACT = {"enable_indexscan": "off", "enable_indexonlyscan": "off", "enable_seqscan": "on", "enable_sort": "on"}
 
 
 class Columns(NamedTuple):
