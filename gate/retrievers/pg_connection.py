@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import InvalidInput, RetrieverFailed
@@ -19,6 +19,8 @@ _NEEDED = ("host", "user", "dbname")
 # What the server itself may be late, before a silent connection is cut.
 _GRACE = 2.0
 _NOWHERE = os.path.join(os.devnull, "none")
+_SERVICE = "PGSERVICE"
+_environment = threading.Lock()
 _CURE = "write it as postgresql://user:${NAME}@host:5432/database, the password in a variable of the gate's step"
 
 
@@ -56,8 +58,12 @@ class Server:
         """Raises psycopg.OperationalError after ``seconds`` at most."""
         import psycopg
 
+        with _no_service():
+            return self._connect(psycopg.connect, seconds, write)
+
+    def _connect(self, connect: Callable[..., Any], seconds: float, write: bool) -> psycopg.Connection[Any]:
         # Prepared statements would let the planner change its mind after the fifth query, and do not survive a pooler.
-        connection: psycopg.Connection[Any] = psycopg.connect(
+        connection: psycopg.Connection[Any] = connect(
             **{**self._given, "connect_timeout": max(2, int(seconds)), "client_encoding": "UTF8", "application_name": "retrieval-gate",
                "keepalives_idle": 10, "tcp_user_timeout": 30_000}, prepare_threshold=None)
         connection.read_only = not write
@@ -81,9 +87,21 @@ def _undisturbed() -> dict[str, str]:
     defaults = {"passfile": _NOWHERE, "port": "5432"}
     for option in pq.Conninfo.get_defaults():
         name, variable = option.keyword.decode(), (option.envvar or b"").decode()
-        if variable and os.environ.get(variable) and name not in defaults:
+        if variable and variable != _SERVICE and os.environ.get(variable) and name not in defaults:
             defaults[name] = (option.compiled or b"").decode()
     return defaults
+
+
+@contextlib.contextmanager
+def _no_service() -> Iterator[None]:
+    """Of all variables this one alone cannot be overruled in a connection string."""
+    with _environment:
+        service = os.environ.pop(_SERVICE, None)
+        try:
+            yield
+        finally:
+            if service is not None:
+                os.environ[_SERVICE] = service
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Three engines and numpy, one truth: exact search is the same everywhere, and what approximate search loses is seen by the gate."""
 
-import gzip
 import json
 import re
 
@@ -99,7 +98,6 @@ def compared(squad, data, tmp_path, gate):
         told, _ = process.communicate(timeout=120)
         report = json.loads((tmp_path / "out" / "report.json").read_text())
         assert report["exit_code"] == process.returncode, told
-        gzip.decompress((tmp_path / "out" / "run.jsonl.gz").read_bytes())
         return report, (tmp_path / "out" / "comment.md").read_text()
 
     return runs
