@@ -19,6 +19,8 @@ _NEEDED = ("host", "user", "dbname")
 # What the server itself may be late, before a silent connection is cut.
 _GRACE = 2.0
 _NOWHERE = os.path.join(os.devnull, "none")
+# Seconds in which a server takes a connection, or is not there.
+_CONNECT = 15
 _SERVICE = "PGSERVICE"
 _environment = threading.Lock()
 _CURE = "write it as postgresql://user:${NAME}@host:5432/database, the password in a variable of the gate's step"
@@ -64,8 +66,8 @@ class Server:
     def _connect(self, connect: Callable[..., Any], seconds: float, write: bool) -> psycopg.Connection[Any]:
         # Prepared statements would let the planner change its mind after the fifth query, and do not survive a pooler.
         connection: psycopg.Connection[Any] = connect(
-            **{**self._given, "connect_timeout": max(2, int(seconds)), "client_encoding": "UTF8", "application_name": "retrieval-gate",
-               "keepalives_idle": 10, "tcp_user_timeout": 30_000}, prepare_threshold=None)
+            **{**self._given, "connect_timeout": max(2, min(int(seconds), _CONNECT)), "client_encoding": "UTF8", "keepalives_idle": 10,
+               "application_name": "retrieval-gate", "tcp_user_timeout": 30_000}, prepare_threshold=None)
         connection.read_only = not write
         return connection
 

@@ -65,12 +65,22 @@ class Asked:
 
 
 @pytest.fixture
-def ask():
-    """Ask the retriever of some lines of YAML."""
+def made():
+    """Build the retriever of some lines of YAML."""
+
+    def one(text: str, snapshot=None, **variables):
+        settings = parse_settings(f"golden: g.jsonl\n{SNAPSHOT}retriever:\n{text}".encode(), "c.yml", "c.yml").retriever
+        return build_retriever(settings, Given(snapshot, (), World(variables)))
+
+    return one
+
+
+@pytest.fixture
+def ask(made):
+    """The same, and ask it."""
 
     def one(text: str, queries, snapshot=None, depth=10, **variables) -> Asked:
-        settings = parse_settings(f"golden: g.jsonl\n{SNAPSHOT}retriever:\n{text}".encode(), "c.yml", "c.yml").retriever
-        retriever = build_retriever(settings, Given(snapshot, (), World(variables)))
+        retriever = made(text, snapshot, **variables)
         with retriever:
             rankings = dict(retriever.retrieve(queries, depth))
         return Asked(rankings, retriever)
