@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gate.retriever_settings import RetrieverSettings
 
-_HNSW = {"ef_construction": 10_000, "ef_search": 10_000, "max_neighbors": 1000}
+_HNSW = {"ef_construction": 10_000, "ef_search": 10_000, "max_neighbors": 1000, "sync_threshold": 1_000_000_000}
 
 
 class Options(NamedTuple):

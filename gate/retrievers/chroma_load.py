@@ -23,7 +23,10 @@ def load(collection: Collection, place: Place, snapshot: Snapshot, hnsw: Mapping
     made = not collection.find()
     if made:
         space = "cosine" if snapshot.manifest.index.get("similarity") == "cosine" else "ip"
-        collection.ask("POST", place.collections, {"name": place.collection, "configuration": {"hnsw": {"space": space, **hnsw}}})
+        # Stored as a whole, once all are in: units that wait for the threshold are put into the graph anew at every start of the server,
+        # in an order that several threads make up.
+        parameters = {"space": space, "sync_threshold": max(2, snapshot.manifest.units), **hnsw}
+        collection.ask("POST", place.collections, {"name": place.collection, "configuration": {"hnsw": parameters}})
         if not collection.find():
             raise RetrieverFailed(f"{collection.name}: was made and cannot be found", "see what Chroma logged")
     elif collection.count():

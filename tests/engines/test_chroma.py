@@ -38,7 +38,7 @@ def test_a_filled_collection_is_compared_and_not_filled_again(ask, small, chroma
     found = ask(text_of(chroma, more="  load: true\n"), queries, snapshot)
     assert found.notes == [] and found.facts["check"] == "vectors"
     assert found.facts["hnsw"] == {"space": "cosine", "ef_construction": 100, "ef_search": 100, "max_neighbors": 16, "resize_factor": 1.2,
-                                   "sync_threshold": 1000}
+                                   "sync_threshold": 400}
     assert [found[query.id].docs[0] for query in queries] == [f"u{n:03}" for n in range(len(queries))]
     assert all(ranking.ms > 0 and 0.5 < ranking.scores[0] <= 1 for ranking in found.rankings.values())
 
