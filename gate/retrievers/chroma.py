@@ -17,6 +17,7 @@ from gate.paths import Paths
 from gate.retrievers.ann_loss import AnnLoss, read_search
 from gate.retrievers.base import Given
 from gate.retrievers.chroma_api import Client, Collection, Place, is_address
+from gate.retrievers.chroma_exact import Exact, hit_of, with_metadata
 from gate.retrievers.hits import Hit, ranking_of
 from gate.retrievers.index_check import check_index, read_check
 from gate.retrievers.index_load import loadable
@@ -79,73 +80,22 @@ def build(settings: RetrieverSettings, given: Given) -> ChromaRetriever:
     return ChromaRetriever(settings, given)
 
 
-class _Exact:
-    """The vectors of a collection, searched without an index."""
-
-    def __init__(self, collection: Collection, options: Options) -> None:
-        import numpy as np
-
-        from gate.retrievers.dense import search
-
-        hits: list[Hit] = []
-        parts = []
-        for page in collection.pages(["embeddings", "metadatas"], options.where):
-            hits += [_hit(unit, 0.0, meta, options.keys) for unit, meta in _with_metadata(page["ids"], page.get("metadatas"))]
-            if page["ids"]:
-                parts.append(np.asarray(page["embeddings"], np.float32))
-        order = sorted(range(len(hits)), key=lambda row: hits[row].id)
-        self._hits, self._space, self._search = [hits[row] for row in order], collection.space, search
-        vectors = np.concatenate(parts)[order] if parts else np.empty((0, 1), np.float32)
-        if self._space == "l2":
-            # -|x - q|² = 2(x·q - |x|²/2) - |q|²: the nearest is the one with the largest product.
-            wide = vectors.astype(np.float64)
-            vectors = np.hstack([wide, -(wide * wide).sum(axis=1, keepdims=True) / 2])
-        self._vectors = vectors
-
-    def __call__(self, question: np.ndarray, depth: int) -> list[Hit]:
-        import numpy as np
-
-        if not self._hits:
-            return []
-        asked = question.astype(np.float64)[None]
-        if self._space == "l2":
-            asked = np.hstack([asked, [[1.0]]])
-        (rows, scores), = self._search(self._vectors, asked, depth, self._space == "cosine")
-        if self._space == "l2":
-            scores = 2 * scores - float(asked[0, :-1] @ asked[0, :-1])
-        return [self._hits[row]._replace(score=float(score)) for row, score in zip(rows, scores, strict=True)]
-
-
-def _with_metadata(ids: Sequence[str], metadata: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for place, unit in enumerate(ids):
-        held = metadata[place] if metadata else None
-        yield unit, held if isinstance(held, dict) else {}
-
-
-def _hit(unit: str, score: float, held: Mapping[str, Any], keys: Mapping[str, str]) -> Hit:
-    start, end = (held.get(keys.get(name, "")) for name in ("start", "end"))
-    placed = type(start) is int and type(end) is int
-    return Hit(unit, score, str(held.get(keys.get("doc", ""), "")), start if placed else None, end if placed else None)
-
-
 class _Seat:
-    def __init__(self, owner: ChromaRetriever, vectors: Mapping[str, np.ndarray], reachable: int) -> None:
-        self._owner, self._options, self._vectors, self._reachable = owner, owner.options, vectors, reachable
+    """``truths``: query id → what exact search finds, where that is asked for as well."""
+
+    def __init__(self, owner: ChromaRetriever, vectors: Mapping[str, np.ndarray], truths: Mapping[str, list[Hit]], reachable: int) -> None:
+        self._owner, self._options, self._vectors, self._truths, self._reachable = owner, owner.options, vectors, truths, reachable
         self._client = owner.client()
 
     def ask(self, query: Query, depth: int, seconds: float) -> Ranking:
         """See :class:`gate.retrievers.pool.Seat`."""
-        question, exact, started = self._vectors[query.id], self._owner.exact, time.monotonic()
-        if self._options.search == "exact":
-            assert exact is not None
-            hits = exact(question, depth)
-        else:
-            hits = self._nearest(question, depth, seconds)
+        started = time.monotonic()
+        hits = self._nearest(self._vectors[query.id], depth, seconds)
         ranking = ranking_of(hits, (time.monotonic() - started) * 1000)
         if len(hits) < self._reachable:
             self._owner.short.append(query.id)
-        if self._options.ann_loss and exact is not None:
-            self._owner.loss.add(hits[:depth], exact(question, depth))
+        if query.id in self._truths:
+            self._owner.loss.add(hits[:depth], self._truths[query.id])
         return ranking
 
     def _nearest(self, question: np.ndarray, depth: int, seconds: float) -> list[Hit]:
@@ -154,9 +104,9 @@ class _Seat:
             "query_embeddings": [question.tolist()], "n_results": depth, "include": include, "where": self._options.where or None}, seconds)
         try:
             ids, distances = found["ids"][0], found["distances"][0]
-            held = _with_metadata(ids, (found.get("metadatas") or [None])[0])
+            held = with_metadata(ids, (found.get("metadatas") or [None])[0])
             one = 0.0 if self._owner.collection.space == "l2" else 1.0  # cosine and ip come as 1 - product
-            hits = [_hit(unit, one - distance, metadata, self._options.keys)
+            hits = [hit_of(unit, one - distance, metadata, self._options.keys)
                     for (unit, metadata), distance in zip(held, distances, strict=True)]
             if not all(isinstance(hit.id, str) and jsonio.finite(hit.score) for hit in hits):
                 raise ValueError
@@ -177,7 +127,7 @@ class ChromaRetriever:
         self._snapshot = loadable(given.snapshot) if self.options.load else given.snapshot
         self._questions = open_vectors(self.options.embedding, given)
         self.loss, self.short = AnnLoss(), list[str]()
-        self.exact: _Exact | None = None
+        self.exact: Exact | None = None
         self._stack, self._notes, self._facts = ExitStack(), list[str](), dict[str, Any]()
 
     def client(self) -> Client:
@@ -205,9 +155,13 @@ class ChromaRetriever:
         if type(width) is int and rows.shape[1] != width:
             raise InvalidInput(f"query vectors have {rows.shape[1]} dimensions, {self.collection.name} {width}",
                                "embed queries and documents with the same model")
-        vectors = {query.id: row for query, row in zip(queries, rows, strict=True)}
+        exact = self.exact.search(rows, depth) if self.exact else iter(())
+        if self.options.search == "exact":
+            yield from ((query.id, ranking_of(hits)) for query, hits in zip(queries, exact, strict=True))
+            return
+        vectors, truths = ({query.id: value for query, value in zip(queries, values, strict=False)} for values in (rows, exact))
         reachable = self.collection.reachable(depth, self.options.where)
-        pool = Pool(lambda: _Seat(self, vectors, reachable), self._settings.limits, self._settings.concurrency)
+        pool = Pool(lambda: _Seat(self, vectors, truths, reachable), self._settings.limits, self._settings.concurrency)
         try:
             yield from pool.retrieve(queries, depth)
         finally:
@@ -240,10 +194,10 @@ class ChromaRetriever:
         self._check_index()
         checked = check_index(self._snapshot, options.check, self.collection)
         version = self.collection.ask("GET", "/api/v2/version")
-        self._facts = {"chroma api": version if isinstance(version, str) else None, **self.collection.index, "check": checked.level}
+        self._facts = {"api": version if isinstance(version, str) else None, **self.collection.index, "check": checked.level}
         self._notes += checked.notes
         if options.search == "exact" or options.ann_loss:
-            self.exact = _Exact(self.collection, options)
+            self.exact = Exact(self.collection, options.where, options.keys)
         self._stack.enter_context(self._questions)
         return self
 

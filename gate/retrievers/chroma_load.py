@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from gate.errors import RetrieverFailed
 from gate.figures import plural
@@ -41,7 +42,7 @@ def load(collection: Collection, place: Place, snapshot: Snapshot, hnsw: Mapping
     except BaseException:
         if made:
             with contextlib.suppress(RetrieverFailed):
-                collection.ask("DELETE", f"{place.collections}/{place.collection}")
+                collection.ask("DELETE", f"{place.collections}/{quote(place.collection, '')}")
         raise
     return f"{collection.name}: was filled with the {plural(snapshot.manifest.units, 'unit')} of the snapshot; its HNSW index was built " \
            "in this run, and no two builds are quite alike"

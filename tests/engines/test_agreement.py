@@ -111,3 +111,14 @@ def test_a_lower_search_effort_is_caught_and_told_from_a_change_of_the_model(com
     assert "hnsw.ef\\_search" in comment or "hnsw.ef_search" in comment
     report, comment = compared(f"{text}  ef_search: 200\n", f"{text}  ef_search: 400\n")
     assert report["exit_code"] == 0 and abs(report["primary"]["delta"]) < 0.005
+
+
+def test_engines_fuse_like_any_other_leg(ask, squad, postgres, chroma):
+    snapshot, golden = squad
+    legs = [pgvector(postgres, "  search: exact\n"), chroma_of(chroma, "  search: exact\n")]
+    text = "  kind: hybrid\n  legs:\n" + "".join("    - " + leg.replace("\n  ", "\n      ").strip() + "\n" for leg in legs)
+    found = ask(text, golden.queries[:100], snapshot)
+    truth = ask("  kind: dense\n", golden.queries[:100], snapshot, 100)
+    same = sum(found[query].docs == truth[query].docs[:10] for query in truth.rankings)
+    assert same >= 97 and all(set(found[query].candidates) == set(truth[query].docs) for query in list(truth.rankings)[:20])
+    assert found.facts["leg 1"]["kind"] == "pgvector" and found.facts["leg 2"]["check"] == "vectors"

@@ -102,6 +102,13 @@ def test_vectors_of_other_dimensions_are_refused_before_the_first_question(ask, 
     assert "its vectors have 16 dimensions, the snapshot's 2" in refused(ask, text_of(chroma), queries, other)
 
 
+def test_a_load_that_fails_leaves_no_half_collection(ask, small, chroma):
+    snapshot, queries = small
+    text = text_of(chroma, "half", "  load: true\n  document: chroma:document\n")  # a key that Chroma keeps for itself
+    assert "collection half: Chroma says 4" in refused(ask, text, queries, snapshot, RetrieverFailed)
+    assert "collection half: there is none" in refused(ask, text_of(chroma, "half"), queries, snapshot)
+
+
 # a server that is none
 
 
