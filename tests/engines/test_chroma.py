@@ -102,18 +102,12 @@ def test_vectors_of_other_dimensions_are_refused_before_the_first_question(ask, 
     assert "its vectors have 16 dimensions, the snapshot's 2" in refused(ask, text_of(chroma), queries, other)
 
 
-def test_a_load_that_fails_leaves_no_half_collection(ask, small, chroma):
-    snapshot, queries = small
-    text = text_of(chroma, "half", "  load: true\n  document: chroma:document\n")  # a key that Chroma keeps for itself
-    assert "collection half: Chroma says 4" in refused(ask, text, queries, snapshot, RetrieverFailed)
-    assert "collection half: there is none" in refused(ask, text_of(chroma, "half"), queries, snapshot)
-
-
 # a server that is none
 
 
 class Stub:
-    """A server whose answers a test writes: path's last part → (status, body). The engine itself never answers like that."""
+    """A server whose answers a test writes: path's last part → (status, body), or a list of
+    them. The engine itself never answers like that."""
 
     def __init__(self) -> None:
         self.answers = {"docs": (200, {"id": "1-2", "configuration_json": {"hnsw": {"space": "cosine"}}}), "version": (200, "1.0.0"),
@@ -123,8 +117,9 @@ class Stub:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                outer.seen.append((self.path, dict(self.headers)))
-                status, body = outer.answers[self.path.rpartition("/")[2]]
+                outer.seen.append((f"{self.command} {self.path}", dict(self.headers)))
+                answers = outer.answers[self.path.rpartition("/")[2]]
+                status, body = answers if isinstance(answers, tuple) else answers.pop(0)
                 time.sleep(body) if isinstance(body, float) else None
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
@@ -137,6 +132,8 @@ class Stub:
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 self.do_GET()
+
+            do_DELETE = do_GET
 
             def log_message(self, *_):
                 pass
@@ -183,6 +180,16 @@ def test_a_server_in_trouble_ends_the_run_after_four_queries(ask, small, stub, a
     stub.answers["query"] = answer
     message = refused(ask, text_of(stub, more="  check: none\n  limits: {query_seconds: 0.1}\n"), queries, snapshot, RetrieverFailed)
     assert told in message and "4th query in a row" in message
+
+
+def test_a_load_that_fails_leaves_no_half_collection(ask, small, stub):
+    snapshot, queries = small
+    stub.answers |= {"docs": [(404, {"message": "none"}), stub.answers["docs"], (200, {})], "collections": (200, {}),
+                     "add": (507, {"message": "the disk is full"})}
+    told = refused(ask, text_of(stub, more="  load: true\n"), queries, snapshot, RetrieverFailed)
+    assert "collection docs: Chroma says 507: the disk is full" in told
+    assert [path for path, _ in stub.seen] == [f"GET {HOME}/docs", f"POST {HOME}", f"GET {HOME}/docs", f"POST {HOME}/1-2/add",
+                                               f"DELETE {HOME}/docs"]
 
 
 def test_secrets_in_headers_are_sent_and_not_shown(ask, small, stub):

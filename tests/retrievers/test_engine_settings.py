@@ -106,4 +106,5 @@ def test_another_kind_or_file_of_a_leg_needs_an_approval_like_that_of_the_whole(
         return {"kind": "hybrid", "leg 1": {"kind": "hybrid", "leg 2": facts}}
 
     changes = retriever_changes(leg(kind="run", file="a", depth=1), leg(kind="dense", file="b", depth=2))
-    assert {row.name: row.needs_approval for row in changes} == {"retriever leg 1.leg 2.kind": True, "retriever leg 1.leg 2.file": True, "retriever leg 1.leg 2.depth": False}
+    assert {row.name: row.needs_approval for row in changes} == {
+        "retriever leg 1.leg 2.kind": True, "retriever leg 1.leg 2.file": True, "retriever leg 1.leg 2.depth": False}
