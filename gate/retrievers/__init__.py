@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python", "command", "http")
+KINDS = ("bm25", "dense", "run", "python", "command", "http", "pgvector", "chroma", "hybrid")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ("python", "command", "http")
+CONCURRENT: tuple[str, ...] = ("python", "command", "http", "pgvector", "chroma")
 _MODULES = {"run": "runfile"}
 
 
