@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python")
+KINDS = ("bm25", "dense", "run", "python", "qdrant", "elasticsearch", "opensearch")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ()
-_MODULES = {"run": "runfile"}
+CONCURRENT: tuple[str, ...] = ("qdrant", "elasticsearch", "opensearch")
+_MODULES = {"run": "runfile", "opensearch": "elasticsearch"}
 
 
 def module_of(kind: str) -> ModuleType:

@@ -1,0 +1,97 @@
+"""Kind ``qdrant``: a collection of a Qdrant server, over its REST interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gate.embedding.base import EmbeddingSettings, read_embedding
+from gate.fields import Section
+from gate.paths import Paths
+from gate.retrievers.ann_loss import read_search
+from gate.retrievers.base import Given
+from gate.retrievers.index_check import read_check
+from gate.retrievers.placeholders import names_in
+from gate.retrievers.searching import How, SearchRetriever
+from gate.retrievers.stored import Keys, read_keys
+from gate.retrievers.wire import Address, read_address
+from gate.secret_text import read_secret_text
+
+if TYPE_CHECKING:
+    from gate.retriever_settings import RetrieverSettings
+
+
+class Options(NamedTuple):
+    """``using``: the named vector. ``body``: a whole query as the team writes it, with placeholders, instead of a search by vector.
+    ``create``: parameters of a collection that ``load`` creates. ``restore``: a snapshot file of Qdrant's own."""
+
+    address: Address
+    collection: str
+    keys: Keys
+    embedding: EmbeddingSettings
+    using: str = ""
+    where: Mapping[str, Any] = {}
+    search: str = "ann"
+    ann_loss: bool = False
+    ef: int = 0
+    quantization: Mapping[str, Any] = {}
+    body: Mapping[str, Any] = {}
+    check: str = ""
+    load: bool = False
+    create: Mapping[str, Any] = {}
+    restore: Path | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What decides answers besides the settings themselves."""
+        return (self.restore,) if self.restore else ()
+
+    @property
+    def by_vector(self) -> bool:
+        """Whether queries have to be embedded."""
+        return not self.body or "vector" in names_in(self.body)
+
+
+def read(section: Section, paths: Paths) -> Options:
+    """See :mod:`gate.retrievers`."""
+    address = read_address(section, paths)
+    if key := section.text("api_key", ""):
+        secret = read_secret_text(section, "api_key", key)
+        address = address._replace(headers=(*address.headers, ("api-key", "api_key", secret)))
+    keys = read_keys(section)
+    search, loss = read_search(section)
+    body, ef, load = section.mapping("body"), section.integer("ef", 0, 1, 100_000), section.boolean("load", False)
+    quantization = section.mapping("quantization")
+    if odd := sorted(quantization.keys() - {"ignore", "rescore", "oversampling"}):
+        section.problem(f"quantization.{odd[0]}", f"`quantization` has no {odd[0]!r}; it may hold ignore, rescore, oversampling")
+    if body:
+        for name in ("using", "filter", "ef", "quantization", "search", "ann_loss"):
+            if section.raw(name) is not None:
+                section.problem(name, f"`body` is the whole request, so `{name}` must be a part of it")
+    if search == "exact" and ef:
+        section.problem("ef", "`ef` is for approximate search, and `search` is exact; leave one of them out")
+    restored = section.section("restore", section.mapping("restore"))
+    file = restored.text("snapshot", "", required=section.raw("restore") is not None)
+    restored.done()
+    create = section.mapping("create")
+    if load and not keys.document:
+        section.problem("load", "`load` needs `document`, the payload key that the id of a unit is written to: ids of points are numbers "
+                                "or UUIDs in Qdrant")
+    if load and file:
+        section.problem("restore", "`load` and `restore` both fill the collection; leave one of them out")
+    if create and not load:
+        section.problem("create", "`create` is for the collection that `load` creates")
+    using, where = section.text("using", ""), section.mapping("filter")
+    return Options(address, section.text("collection", "", required=True), keys,
+                   read_embedding(section.section("embedding", section.mapping("embedding")), paths), using, where, search, loss, ef,
+                   quantization, body, read_check(section), load, create, paths.take(restored, "snapshot", file) if file else None)
+
+
+def build(settings: RetrieverSettings, given: Given) -> SearchRetriever:
+    """See :mod:`gate.retrievers`."""
+    from gate.retrievers.qdrant_service import QdrantService
+
+    options: Options = settings.options
+    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, options.check)
+    return SearchRetriever(settings, given, QdrantService(options, given), how)
