@@ -105,9 +105,8 @@ class ElasticService:
             time.sleep(0.5)
 
     def _look(self, value: Any) -> None:
-        indices = [value[name] for name in sorted(value)] if isinstance(value, dict) else []
-        self._properties = next((mappings.get("properties", {}) for index in indices if isinstance(mappings := index.get("mappings"), dict)),
-                                {})
+        indices = [value[name].get("mappings") for name in sorted(value)] if isinstance(value, dict) else []
+        self._properties = next((mappings.get("properties", {}) for mappings in indices if isinstance(mappings, dict)), {})
         if not (name := self._options.vector_field):
             return
         kind = "knn_vector" if self._options.opensearch else "dense_vector"
