@@ -144,7 +144,7 @@ def _send(wire: Wire, path: str, documents: Iterator[tuple[int, str, bytes]], so
 
 
 def _bulk(wire: Wire, path: str, part: Sequence[tuple[int, str, bytes]], source: str) -> list[str]:
-    answer = wire.ask("POST", f"{path}/_bulk", _SECONDS, data=b"".join(lines for _, _, lines in part), kind="application/x-ndjson").value
+    answer = wire.ask("POST", f"{path}/_bulk", _SECONDS, b"".join(lines for _, _, lines in part))
     items = answer.get("items") if isinstance(answer, dict) else None
     if not isinstance(items, list) or len(items) != len(part):
         raise InvalidInput(f"{source}: the engine did not say what became of every document")

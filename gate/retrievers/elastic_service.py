@@ -12,11 +12,12 @@ from gate.retrievers import elastic_bodies as bodies
 from gate.retrievers.base import Given
 from gate.retrievers.elastic_fill import bulk_ids, load, restore
 from gate.retrievers.hits import Hit
-from gate.retrievers.placeholders import filled
 from gate.retrievers.pool import QueryFailed
 from gate.retrievers.searching import Request
 from gate.retrievers.stored import hit_of, text_at
 from gate.retrievers.wire import Wire, segment
+from gate.web.service import Service
+from gate.web.template import put_in
 
 if TYPE_CHECKING:
     from gate.retrievers.elasticsearch import Options
@@ -39,21 +40,23 @@ class ElasticService:
         self.one_scale = not options.opensearch
         self.notes: list[str] = []
         self._wire: Wire | None = None
+        self._service: Service | None = None
         self._facts: dict[str, Any] = {}
         self._field: Mapping[str, Any] = {}
         self._properties: Mapping[str, Any] = {}
         self._version: tuple[int, int] = (0, 0)
 
     def wire(self) -> Wire:
-        return self._options.login.wire(self._given.world)
+        if self._service is None:
+            self._service = self._options.login.opened(self._given.world)
+        return Wire(self._service)
 
     def open(self, wire: Wire, seconds: float) -> None:
         until = time.monotonic() + seconds
         self._wire = wire
-        self._greet(wire.wait("/", seconds).value)
+        self._greet(wire.url, wire.wait("/", seconds))
         options = self._options
-        known = wire.ask("GET", f"{self.path}/_mapping", _SECONDS, missing=True)
-        if known.status == 404:
+        if wire.known("GET", f"{self.path}/_mapping", _SECONDS) is None:
             if options.bulk:
                 restore(wire, self.path, options)
             elif options.load:
@@ -66,19 +69,19 @@ class ElasticService:
         elif options.load and not self._count({}):
             load(wire, self.path, options, self._given.snapshot, create=False)
         self._healthy(until)
-        self._look(wire.ask("GET", f"{self.path}/_mapping", _SECONDS).value)
+        self._look(wire.ask("GET", f"{self.path}/_mapping", _SECONDS))
         self._facts["documents"] = self._count({})
 
-    def _greet(self, root: Any) -> None:
+    def _greet(self, url: str, root: Any) -> None:
         version = root.get("version") if isinstance(root, dict) else None
         number = version.get("number") if isinstance(version, dict) else None
         if not isinstance(number, str) or not isinstance(version, dict):
-            raise InvalidInput(f"{self._options.login.address.url}: answers, but not as Elasticsearch or OpenSearch does",
+            raise InvalidInput(f"{url}: answers, but not as Elasticsearch or OpenSearch does",
                                "set `retriever.url` to its REST port, 9200 unless changed")
         opensearch = version.get("distribution") == "opensearch"
         if opensearch != self._options.opensearch:
             name, kind = ("OpenSearch", "opensearch") if opensearch else ("Elasticsearch", "elasticsearch")
-            raise InvalidInput(f"{self._options.login.address.url}: is {name} {number[:40]}; `retriever.kind` is another",
+            raise InvalidInput(f"{url}: is {name} {number[:40]}; `retriever.kind` is another",
                                f"set `retriever.kind: {kind}`: they search by vector in different words")
         self._facts["engine"] = f"{'OpenSearch' if opensearch else 'Elasticsearch'} {number[:40]}"
         parts = [int(part) if part.isdigit() else 0 for part in number.split(".")[:2]]
@@ -95,7 +98,7 @@ class ElasticService:
     def _healthy(self, until: float) -> None:
         assert self._wire is not None
         while True:
-            health = self._wire.ask("GET", f"/_cluster/health{self.path}", _SECONDS).value
+            health = self._wire.ask("GET", f"/_cluster/health{self.path}", _SECONDS)
             status = health.get("status") if isinstance(health, dict) else None
             if status in ("green", "yellow"):  # yellow: copies are missing, but every shard is there once
                 return
@@ -152,10 +155,10 @@ class ElasticService:
                                   "_source": {"includes": options.keys.wanted} if options.keys.wanted else False}
         values = {"query": text, "n": n, "vector": vector}
         if options.body:
-            body = {**common, **filled(options.body, values)}
+            body = {**common, **put_in(options.body, values)}
             return Request(f"{self.path}/_search", body, self._params, "sort" in body)
         if options.query:
-            common["query"] = bodies.with_filter(filled(options.query, values), options.where)
+            common["query"] = bodies.with_filter(put_in(options.query, values), options.where)
         elif exact:
             common |= bodies.exact(options.vector_field, vector or [], self._similarity, options.where, options.opensearch)
         else:
@@ -198,7 +201,7 @@ class ElasticService:
                 yield text_at(hit.get("_source") or {}, unit, str(hit["_id"])) if unit else str(hit["_id"])
             value = self._ask("/_search/scroll", {"scroll": _KEEP, "scroll_id": value.get("_scroll_id")})
         assert self._wire is not None
-        self._wire.ask("DELETE", "/_search/scroll", _SECONDS, {"scroll_id": [value.get("_scroll_id")]}, missing=True)
+        self._wire.ask("DELETE", "/_search/scroll", _SECONDS, {"scroll_id": [value.get("_scroll_id")]})
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         unit, field = self._options.keys.unit, self._options.vector_field
@@ -225,7 +228,7 @@ class ElasticService:
 
     def _ask(self, path: str, body: Any, params: Mapping[str, str] | None = None, limit: int = 0) -> Any:
         assert self._wire is not None
-        return self._wire.ask("POST", path, _SECONDS, body, params=params, **({"limit": limit} if limit else {})).value
+        return self._wire.ask("POST", path, _SECONDS, body, params=params, **({"limit": limit} if limit else {}))
 
 
 def _whole_answer(value: Any) -> list[dict[str, Any]]:

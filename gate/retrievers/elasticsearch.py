@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,11 +12,12 @@ from gate.paths import Paths
 from gate.retrievers.ann_loss import read_search
 from gate.retrievers.base import Given
 from gate.retrievers.index_check import read_check
-from gate.retrievers.placeholders import names_in
 from gate.retrievers.searching import How, SearchRetriever
 from gate.retrievers.stored import Keys, read_keys
-from gate.retrievers.wire import Address, Wire, read_address
+from gate.retrievers.wire import read_engine
 from gate.secret_text import SecretText, read_secret_text
+from gate.web.service import Service, ServiceOptions
+from gate.web.template import holds, template_fault
 from gate.world import World
 
 if TYPE_CHECKING:
@@ -27,19 +27,17 @@ _WAYS = ("query", "body", "vector_field")
 
 
 class Login(NamedTuple):
-    """The address, and a name with a password, which are one header together."""
+    """Where the engine is, and what it knows the gate by: a key, or a user with a password, or what stands in address and headers."""
 
-    address: Address = Address()
+    service: ServiceOptions
+    api_key: SecretText = SecretText()
     user: str = ""
     password: SecretText = SecretText()
 
-    def wire(self, world: World) -> Wire:
+    def opened(self, world: World) -> Service:
         """Raises RetrieverFailed where a secret is missing."""
-        if not self.user:
-            return self.address.wire(world)
-        password = self.password.filled(world.variables, "password")
-        basic = base64.b64encode(f"{self.user}:{password}".encode()).decode()
-        return self.address.wire(world, {"Authorization": f"Basic {basic}"}, [("password", password), ("user", basic)])
+        more = {"Authorization": SecretText(f"ApiKey {self.api_key.text}")} if self.api_key.text else None
+        return Service(self.service, world, more, (self.user, self.password) if self.user else None)
 
 
 class Options(NamedTuple):
@@ -75,21 +73,18 @@ class Options(NamedTuple):
     @property
     def by_vector(self) -> bool:
         """Whether queries have to be embedded."""
-        return bool(self.vector_field) or "vector" in names_in(self.body) | names_in(self.query)
+        return bool(self.vector_field) or holds(self.body, "vector") or holds(self.query, "vector")
 
 
 def _login(section: Section, paths: Paths) -> Login:
-    address = read_address(section, paths)
+    service = read_engine(section, paths)
     key, user, password = section.text("api_key", ""), section.text("user", ""), section.text("password", "")
-    given = [name for name, _, _ in address.headers if name.lower() == "authorization"]
+    given = [name for name, _ in service.headers if name.lower() == "authorization"]
     if len([way for way in (key, user, given) if way]) > 1:
         section.problem("api_key" if key else "user", "`api_key`, `user` and a header Authorization exclude one another; leave one of them")
     if bool(user) != bool(password):
         section.problem("user" if user else "password", "`user` and `password` belong together; one of them is missing")
-    if key:
-        secret = read_secret_text(section, "api_key", key)
-        address = address._replace(headers=(*address.headers, ("Authorization", "api_key", SecretText(f"ApiKey {secret.text}"))))
-    return Login(address, user, read_secret_text(section, "password", password))
+    return Login(service, read_secret_text(section, "api_key", key), user, read_secret_text(section, "password", password))
 
 
 def read(section: Section, paths: Paths) -> Options:
@@ -102,6 +97,9 @@ def read(section: Section, paths: Paths) -> Options:
     if len(ways) != 1:
         section.problem(ways[1] if ways else "kind", "exactly one of `query`, `body` and `vector_field` must say how is searched"
                                                      + (f", not {' and '.join(ways)}" if ways else ""))
+    for name, template in (("query", query), ("body", body)):
+        if fault := template_fault(template):
+            section.problem(name, f"`{name}` {fault}")
     if "'" in field or "\\" in field:
         section.problem("vector_field", "`vector_field` must be the name of a field")
     search, loss = read_search(section)

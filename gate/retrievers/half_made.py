@@ -18,5 +18,5 @@ def made(wire: Wire, path: str, create: bool) -> Iterator[None]:
     except BaseException:
         if create:
             with contextlib.suppress(QueryFailed, GateError):  # the fault itself is what has to be told
-                wire.ask("DELETE", path, 10.0, missing=True, tries=1)
+                wire.known("DELETE", path, 10.0)
         raise

@@ -12,11 +12,12 @@ from gate.paths import Paths
 from gate.retrievers.ann_loss import read_search
 from gate.retrievers.base import Given
 from gate.retrievers.index_check import read_check
-from gate.retrievers.placeholders import names_in
 from gate.retrievers.searching import How, SearchRetriever
 from gate.retrievers.stored import Keys, read_keys
-from gate.retrievers.wire import Address, read_address
-from gate.secret_text import read_secret_text
+from gate.retrievers.wire import read_engine
+from gate.secret_text import SecretText, read_secret_text
+from gate.web.service import ServiceOptions
+from gate.web.template import holds, template_fault
 
 if TYPE_CHECKING:
     from gate.retriever_settings import RetrieverSettings
@@ -26,10 +27,11 @@ class Options(NamedTuple):
     """``using``: the named vector. ``body``: a whole query as the team writes it, with placeholders, instead of a search by vector.
     ``create``: parameters of a collection that ``load`` creates. ``restore``: a snapshot file of Qdrant's own."""
 
-    address: Address
+    service: ServiceOptions
     collection: str
     keys: Keys
     embedding: EmbeddingSettings
+    api_key: SecretText = SecretText()
     using: str = ""
     where: Mapping[str, Any] = {}
     search: str = "ann"
@@ -50,21 +52,21 @@ class Options(NamedTuple):
     @property
     def by_vector(self) -> bool:
         """Whether queries have to be embedded."""
-        return not self.body or "vector" in names_in(self.body)
+        return not self.body or holds(self.body, "vector")
 
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.retrievers`."""
-    address = read_address(section, paths)
-    if key := section.text("api_key", ""):
-        secret = read_secret_text(section, "api_key", key)
-        address = address._replace(headers=(*address.headers, ("api-key", "api_key", secret)))
+    service = read_engine(section, paths)
+    api_key = read_secret_text(section, "api_key", section.text("api_key", ""))
     keys = read_keys(section)
     search, loss = read_search(section)
     body, ef, load = section.mapping("body"), section.integer("ef", 0, 1, 100_000), section.boolean("load", False)
     quantization = section.mapping("quantization")
     if odd := sorted(quantization.keys() - {"ignore", "rescore", "oversampling"}):
         section.problem(f"quantization.{odd[0]}", f"`quantization` has no {odd[0]!r}; it may hold ignore, rescore, oversampling")
+    if fault := template_fault(body):
+        section.problem("body", f"`body` {fault}")
     if body:
         for name in ("using", "filter", "ef", "quantization", "search", "ann_loss"):
             if section.raw(name) is not None:
@@ -83,8 +85,8 @@ def read(section: Section, paths: Paths) -> Options:
     if create and not load:
         section.problem("create", "`create` is for the collection that `load` creates")
     using, where = section.text("using", ""), section.mapping("filter")
-    return Options(address, section.text("collection", "", required=True), keys,
-                   read_embedding(section.section("embedding", section.mapping("embedding")), paths), using, where, search, loss, ef,
+    embedding = read_embedding(section.section("embedding", section.mapping("embedding")), paths)
+    return Options(service, section.text("collection", "", required=True), keys, embedding, api_key, using, where, search, loss, ef,
                    quantization, body, read_check(section), load, create, paths.take(restored, "snapshot", file) if file else None)
 
 

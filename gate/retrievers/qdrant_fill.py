@@ -56,7 +56,7 @@ def restore(wire: Wire, path: str, file: Path, seconds: float) -> None:
             stream.seek(0)
             form = Form("snapshot", file.name, stream)
             with made(wire, path, True):
-                wire.ask("POST", f"{path}/snapshots/upload", seconds, data=form, kind=form.kind,
+                wire.ask("POST", f"{path}/snapshots/upload", seconds, form, kind=form.kind,
                          params={"priority": "snapshot", "wait": "true", "checksum": digest})
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror})", "set `retriever.restore.snapshot` to the snapshot file, which "

@@ -10,12 +10,13 @@ from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers.base import Given
 from gate.retrievers.hits import Hit
-from gate.retrievers.placeholders import filled
 from gate.retrievers.pool import QueryFailed
 from gate.retrievers.qdrant_fill import fill, restore
 from gate.retrievers.searching import Request
 from gate.retrievers.stored import hit_of, text_at
 from gate.retrievers.wire import Wire, segment
+from gate.web.service import Service
+from gate.web.template import holds, put_in
 
 if TYPE_CHECKING:
     from gate.retrievers.qdrant import Options
@@ -36,16 +37,20 @@ class QdrantService:
         self.one_scale = True
         self.notes: list[str] = []
         self._wire: Wire | None = None
+        self._service: Service | None = None
         self._facts: dict[str, Any] = {}
         self._params: Mapping[str, Any] = {}
 
     def wire(self) -> Wire:
-        return self._options.address.wire(self._given.world)
+        if self._service is None:
+            key = self._options.api_key
+            self._service = Service(self._options.service, self._given.world, {"api-key": key} if key.text else None)
+        return Wire(self._service)
 
     def open(self, wire: Wire, seconds: float) -> None:
         until = time.monotonic() + seconds
         self._wire = wire
-        root = wire.wait("/", seconds).value
+        root = wire.wait("/", seconds)
         if not isinstance(root, dict) or "qdrant" not in str(root.get("title")).lower() or not isinstance(root.get("version"), str):
             raise InvalidInput(f"{wire.url}: answers, but not as Qdrant does", "set `retriever.url` to its REST port, 6333 unless changed")
         self._facts["engine"] = f"Qdrant {root['version'][:40]}"
@@ -60,14 +65,14 @@ class QdrantService:
         self._look(self._settled(until))
 
     def _others(self, wire: Wire) -> str:
-        value = wire.ask("GET", "/collections", _SECONDS).value
+        value = wire.ask("GET", "/collections", _SECONDS)
         names = sorted(str(item.get("name")) for item in value["result"]["collections"]) if isinstance(value, dict) else []
         return f"; it has: {', '.join(names[:10])}" if names else ""
 
     def _info(self, missing: bool = False) -> dict[str, Any] | None:
         assert self._wire is not None
-        answer = self._wire.ask("GET", self.path, _SECONDS, missing=missing)
-        return None if answer.status == 404 else _result(answer.value, dict)
+        value = self._wire.known("GET", self.path, _SECONDS) if missing else self._wire.ask("GET", self.path, _SECONDS)
+        return None if value is None else _result(value, dict)
 
     def _settled(self, until: float) -> Mapping[str, Any]:
         """Its description once the optimisers are done: before that, the same query may be answered differently a second later."""
@@ -118,7 +123,7 @@ class QdrantService:
     @property
     def dimensions(self) -> int | None:
         size = self._params.get("size")
-        return size if isinstance(size, int) and "{vector}" not in str(self._options.body) else None
+        return size if isinstance(size, int) and not holds(self._options.body, "vector") else None
 
     # searching
 
@@ -126,7 +131,7 @@ class QdrantService:
         options = self._options
         if options.body:
             body: dict[str, Any] = {"limit": n, "with_payload": options.keys.wanted or False,
-                                    **filled(options.body, {"query": text, "n": n, "vector": vector})}
+                                    **put_in(options.body, {"query": text, "n": n, "vector": vector})}
             return Request(f"{self.path}/points/query", body)
         params: dict[str, Any] = {"exact": exact}
         if options.ef and not exact:
@@ -190,7 +195,7 @@ class QdrantService:
     def _ask(self, verb: str, body: Mapping[str, Any], limit: int = 0) -> Any:
         assert self._wire is not None
         path = f"{self.path}/points/{verb}".rstrip("/")
-        return self._wire.ask("POST", path, _SECONDS, body, **({"limit": limit} if limit else {})).value
+        return self._wire.ask("POST", path, _SECONDS, body, **({"limit": limit} if limit else {}))
 
 
 def _result(value: Any, kind: type) -> Any:

@@ -26,7 +26,7 @@ class Request(NamedTuple):
 
     path: str
     body: Mapping[str, Any]
-    params: Mapping[str, Any] | None = None
+    params: Mapping[str, str] | None = None
     sorted: bool = False
 
 
@@ -85,18 +85,22 @@ class SearchRetriever:
         self._questions: QueryVectors | None = open_vectors(how.embedding, given) if how.by_vector else None
         self._notes: list[str] = []
         self._checked = ""
+        self._wire: Wire | None = None
         self._loss = AnnLoss()
 
     @property
     def notes(self) -> list[str]:
-        return [*(self._questions.notes if self._questions else ()), *self._service.notes, *self._notes]
+        return [*(self._questions.notes if self._questions else ()), *self._service.notes, *self._notes, *self._again()]
+
+    def _again(self) -> list[str]:
+        return self._wire.service.notes if self._wire else []
 
     def describe(self) -> Mapping[str, Any]:
         return {"kind": self._settings.kind, **self._service.facts(), **({"check": self._checked} if self._checked else {}),
                 **({"embedding": dict(self._questions.describe())} if self._questions else {})}
 
     def __enter__(self) -> SearchRetriever:
-        wire = self._service.wire()
+        wire = self._wire = self._service.wire()
         try:
             self._service.open(wire, self._settings.limits.start_seconds)
             checked = check_index(self._given.snapshot, self._how.check, self._service)
@@ -152,7 +156,7 @@ class _Seat:
     def _search(self, query: Query, depth: int, seconds: float, exact: bool) -> tuple[list[Hit], bool]:
         request = self._service.request(query.text, self._vectors.get(query.id), depth, exact)
         answer = self._wire.ask("POST", request.path, seconds, request.body, params=request.params)
-        return self._service.hits(answer.value), request.sorted
+        return self._service.hits(answer), request.sorted
 
     def close(self) -> None:
         self._wire.close()

@@ -74,17 +74,18 @@ class Service:
     ``mask`` takes its secrets out of texts. It shows nothing of them when printed.
     """
 
-    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None) -> None:
-        """``more``: further headers, by name."""
+    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None,
+                 login: tuple[str, SecretText] | None = None) -> None:
+        """``more``: further headers, by name; ``login``: user and password that do not stand in the address."""
         self.options = options
         self.target: Target = options.address.filled(world.variables, options.key)
         self.__headers = {"User-Agent": f"retrieval-gate/{__version__}", "Accept": "application/json"}
         secrets = [world.variables.get(name, "") for name in options.secrets]
-        if self.target.login is not None:
-            user, password = self.target.login
-            login = base64.b64encode(f"{user}:{password}".encode()).decode()
-            self.__headers["Authorization"] = f"Basic {login}"
-            secrets += [password, login]
+        user, password = self.target.login or ((login[0], login[1].filled(world.variables, "password")) if login else ("", ""))
+        if user or password:
+            encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+            self.__headers["Authorization"] = f"Basic {encoded}"
+            secrets += [password, encoded]
         for name, text in (*options.headers, *(more or {}).items()):
             value = text.filled(world.variables, f"headers.{name}").strip()
             if not value.isprintable() or not value.isascii():
@@ -94,7 +95,8 @@ class Service:
             secrets += [world.variables.get(needed, "") for needed in text.names]
             if any(word in name.lower() for word in _SECRET_HEADER):
                 secrets.append(value)
-        self.names = tuple(dict.fromkeys((*options.secrets, *(name for text in (more or {}).values() for name in text.names))))
+        texts = (*(more or {}).values(), *((login[1],) if login else ()))
+        self.names = tuple(dict.fromkeys((*options.secrets, *(name for text in texts for name in text.names))))
         self.mask = Mask(secrets)
         self.verify: bool | str = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         if options.ca_file is not None:

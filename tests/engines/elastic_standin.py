@@ -1,9 +1,9 @@
 """A stand-in for Elasticsearch or OpenSearch, whose servers are in no package registry. Needs nothing but numpy.
 
-It holds documents, an inverted index with BM25, and vectors that it searches exactly, and refuses what the real ones refuse, in their words:
-unknown keys of a body, unknown parameters, unknown queries, wrong shapes, scripts other than those that its reference documents. The official
-clients `elasticsearch` and `opensearch-py` talk to it. Approximate search is exact here; ``--lossy`` leaves some documents out, so that a
-loss can be seen.
+It holds documents, an inverted index with BM25, and vectors that it searches exactly, and refuses what the real ones refuse, in their
+words: unknown keys of a body, unknown parameters, unknown queries, wrong shapes, scripts other than those that its reference documents. The
+official clients `elasticsearch` and `opensearch-py` talk to it. Approximate search is exact here; ``--lossy`` leaves some documents out, so
+that a loss can be seen.
 
     python elastic_standin.py PORT [--opensearch] [--version V] [--password P] [--api-key K] [--lossy]
 
@@ -112,8 +112,8 @@ class Index:
             size = spec.get("dims") or spec.get("dimension")
             if size:
                 if not isinstance(value, list) or len(value) != size:
-                    raise bad(f"The [{spec['type']}] field [{field}] in doc [document with id '{name}'] has a different number of dimensions "
-                              f"[{len(value)}] than defined in the mapping [{size}]", "document_parsing_exception")
+                    raise bad(f"The [{spec['type']}] field [{field}] in doc [document with id '{name}'] has a different number of "
+                              f"dimensions [{len(value)}] than defined in the mapping [{size}]", "document_parsing_exception")
                 if spec.get("similarity", "cosine") == "cosine" and not any(value) and spec["type"] == "dense_vector":
                     raise bad("The [cosine] similarity does not support vectors with zero magnitude.", "document_parsing_exception")
             elif not spec:
@@ -131,7 +131,8 @@ class Index:
 
     def field_words(self, field):
         if field not in self.words:
-            self.words[field] = {name: Counter(WORDS.findall(str(at(source, field) or "").lower())) for name, source in self.visible.items()}
+            self.words[field] = {name: Counter(WORDS.findall(str(at(source, field) or "").lower()))
+                                 for name, source in self.visible.items()}
         return self.words[field]
 
     def bm25(self, field, text):

@@ -1,8 +1,9 @@
 """A stand-in for a Qdrant server, whose binary is in no package registry. Run with the Python of ``.engines``.
 
 What it takes and what it says is held to qdrant-client's models, which are generated from Qdrant's OpenAPI description and refuse unknown
-keys. Payloads, filters and pages are answered by qdrant-client's own local mode; searches by vector without a filter by qdrant-edge, Qdrant's
-engine in Rust, with its HNSW. Its snapshots are its own: a list of points, not Qdrant's archive of segments; their digest is checked.
+keys. Payloads, filters and pages are answered by qdrant-client's own local mode; searches by vector without a filter by qdrant-edge,
+Qdrant's engine in Rust, with its HNSW. Its snapshots are its own: a list of points, not Qdrant's archive of segments; their digest is
+checked.
 
     python qdrant_standin.py PORT [--api-key KEY] [--yellow SECONDS]
 """

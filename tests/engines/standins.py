@@ -1,5 +1,6 @@
 """Starts what stands in for an engine, in a process of its own with the packages of ``.engines``."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-PYTHON = ROOT / ".engines" / "bin" / "python"
+PYTHON = Path(os.environ.get("RETRIEVAL_GATE_ENGINES", ROOT / ".engines")) / "bin" / "python"
 
 
 def needs(*modules):
