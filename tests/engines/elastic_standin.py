@@ -5,7 +5,7 @@ words: unknown keys of a body, unknown parameters, unknown queries, wrong shapes
 official clients `elasticsearch` and `opensearch-py` talk to it. Approximate search is exact here; ``--lossy`` leaves some documents out, so
 that a loss can be seen.
 
-    python elastic_standin.py PORT [--opensearch] [--version V] [--password P] [--api-key K] [--lossy]
+    python elastic_standin.py PORT [--opensearch] [--version V] [--password P] [--api-key K] [--lossy] [--delay SECONDS]
 
 ``POST /_standin {"next": [answer, …]}`` gives searches these answers first: {"status": 503}, {"shards": 1}, {"timed_out": true}.
 """
@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import threading
+import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -183,7 +184,7 @@ class Index:
 
     def query_exists(self, body):
         only(body, {"field"}, "exists")
-        return {name: 1.0 for name, source in self.visible.items() if at(source, body["field"]) is not None}
+        return dict.fromkeys(self.having(body["field"]), 1.0)
 
     def query_term(self, body):
         (field, value), = body.items()
@@ -215,11 +216,16 @@ class Index:
             found = {doc: score for doc, score in found.items() if doc not in self.matching(query)}
         return found
 
-    def rows(self, field, docs):
+    def having(self, field):
+        return [name for name, source in self.visible.items() if at(source, field) is not None]
+
+    def rows(self, field):
+        """Name → row, and the rows."""
         if field not in self.arrays:
-            self.arrays[field] = {name: np.asarray(at(source, field), np.float32) for name, source in self.visible.items()
-                                  if at(source, field) is not None}
-        return np.stack([self.arrays[field][doc] for doc in docs]).astype(np.float64) if docs else np.zeros((0, 1))
+            names = self.having(field)
+            rows = np.asarray([at(self.visible[name], field) for name in names], np.float32).astype(np.float64)
+            self.arrays[field] = {name: row for row, name in enumerate(names)}, rows
+        return self.arrays[field]
 
     def nearest(self, field, vector, similarity, docs):
         spec = self.spec(field)
@@ -229,8 +235,12 @@ class Index:
         if len(vector) != size:
             raise bad(f"the query vector has a different dimension [{len(vector)}] than the index vectors [{size}]",
                       "illegal_argument_exception")
-        docs = [doc for doc in docs if at(self.visible[doc], field) is not None]
-        scores = scored(similarity, np.asarray(vector, np.float32).astype(np.float64), self.rows(field, docs))
+        places, rows = self.rows(field)
+        docs = [doc for doc in docs if doc in places]
+        if not docs:
+            return {}
+        some = rows if len(docs) == len(rows) else rows[[places[doc] for doc in docs]]
+        scores = scored(similarity, np.asarray(vector, np.float32).astype(np.float64), some)
         return {doc: float(np.float32(score)) for doc, score in zip(docs, scores, strict=True)}
 
     def top(self, found, k):
@@ -322,7 +332,7 @@ class Index:
 
 class Server:
     def __init__(self, given):
-        self.opensearch, self.lossy = given.opensearch, given.lossy
+        self.opensearch, self.lossy, self.delay = given.opensearch, given.lossy, given.delay
         self.number = given.version or ("3.3.0" if given.opensearch else "9.2.0")
         self.version = tuple(map(int, self.number.split(".")[:2]))
         self.indices, self.scrolls, self.next, self.lock = {}, {}, [], threading.RLock()
@@ -411,11 +421,13 @@ class Server:
         return {"took": 1, "errors": any("error" in next(iter(item.values())) for item in items), "items": items}
 
     def search(self, index, body, params):
+        time.sleep(self.delay)
         fault = self.next.pop(0) if self.next else {}
         if fault.get("status"):
             raise Refused(fault["status"], "es_rejected_execution_exception", fault.get("reason", "rejected execution"))
         wanted, size = body.get("_source", True), body.get("size", 10)
         ordered, scores = index.search(body)
+        total, ordered = len(ordered), ordered if "scroll" in params else ordered[:size]
         hits = [{"_index": index.name, "_id": doc, "_score": scores[doc],
                  **({"_source": source} if (source := index.source(doc, wanted)) is not None else {})} for doc in ordered]
         answer = {"took": 1, "timed_out": bool(fault.get("timed_out")),
@@ -424,7 +436,7 @@ class Server:
         if fault.get("shards"):
             answer["_shards"]["failures"] = [{"shard": 0, "reason": {"type": "circuit_breaking_exception", "reason": "Data too large"}}]
         if body.get("track_total_hits") is not False:
-            answer["hits"]["total"] = {"value": len(hits), "relation": "eq"}
+            answer["hits"]["total"] = {"value": total, "relation": "eq"}
         if "scroll" in params:
             name = base64.b64encode(f"scroll{len(self.scrolls)}".encode()).decode()
             self.scrolls[name] = (hits[size:], size)
@@ -499,6 +511,7 @@ if __name__ == "__main__":
     arguments.add_argument("--password", default="")
     arguments.add_argument("--api-key", default="")
     arguments.add_argument("--lossy", action="store_true")
+    arguments.add_argument("--delay", type=float, default=0.0)
     found = arguments.parse_args()
     listening = ThreadingHTTPServer(("127.0.0.1", found.port), handler(Server(found), found))
     print("ready", listening.server_address[1], flush=True)

@@ -5,7 +5,7 @@ keys. Payloads, filters and pages are answered by qdrant-client's own local mode
 Qdrant's engine in Rust, with its HNSW. Its snapshots are its own: a list of points, not Qdrant's archive of segments; their digest is
 checked.
 
-    python qdrant_standin.py PORT [--api-key KEY] [--yellow SECONDS]
+    python qdrant_standin.py PORT [--api-key KEY] [--yellow SECONDS] [--delay SECONDS]
 """
 
 import argparse
@@ -108,8 +108,8 @@ class Collection:
 
 
 class Standin:
-    def __init__(self, yellow):
-        self.client, self.collections, self.snapshots, self.yellow = QdrantClient(":memory:"), {}, {}, yellow
+    def __init__(self, yellow, delay):
+        self.client, self.collections, self.snapshots, self.yellow, self.delay = QdrantClient(":memory:"), {}, {}, yellow, delay
         self.lock = threading.RLock()
 
     def of(self, name):
@@ -161,6 +161,7 @@ class Standin:
                                               with_payload=request.with_payload or False, with_vectors=request.with_vector or False)
             return {"points": plain(points), "next_page_offset": following}
         if verb == "POST points/query":
+            time.sleep(self.delay)
             return self.query(collection, parsed(models.QueryRequest, body))
         if verb == "POST snapshots":
             record = {"create": plain(collection.request),
@@ -250,8 +251,9 @@ if __name__ == "__main__":
     arguments.add_argument("port", type=int)
     arguments.add_argument("--api-key", default="")
     arguments.add_argument("--yellow", type=float, default=0.0)
+    arguments.add_argument("--delay", type=float, default=0.0)
     given = arguments.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", given.port), handler(Standin(given.yellow), given.api_key))
+    server = ThreadingHTTPServer(("127.0.0.1", given.port), handler(Standin(given.yellow, given.delay), given.api_key))
     print("ready", server.server_address[1], flush=True)
     try:
         server.serve_forever()

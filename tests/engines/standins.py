@@ -23,8 +23,8 @@ def needs(*modules):
 class Standin:
     """``url``: where it listens. A stand-in that was killed can be started again on its port, empty."""
 
-    def __init__(self, file, *arguments):
-        self._command = [PYTHON, Path(__file__).parent / file]
+    def __init__(self, file, *arguments, python=PYTHON):
+        self._command = [python, Path(__file__).parent / file]
         self._arguments, self.port, self._process = [str(argument) for argument in arguments], 0, None
 
     def start(self):
