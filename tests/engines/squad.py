@@ -1,4 +1,4 @@
-"""squad2-dev as a frozen dense snapshot with its query vectors, and what asks an engine for it."""
+"""squad2-dev, or another public collection, as a frozen dense snapshot with its query vectors, and what asks an engine for it."""
 
 import json
 
@@ -13,10 +13,9 @@ from gate.world import World
 from tests.snapshot.support import opened
 
 
-def frozen(data, folder):
+def frozen(data, folder, name="squad2-dev"):
     """The snapshot's folder."""
-    source = data / "collections" / "squad2-dev"
-    vectors = data / "embeddings" / "squad2-dev"
+    source, vectors = data / "collections" / name, data / "embeddings" / name
     build_dense(read_corpus(source / "corpus.jsonl"), vectors / "docs.npy", folder, model="all-MiniLM-L6-v2", similarity="cosine",
                 query_vectors=vectors / "queries.npy", queries=source / "queries.jsonl")
     return folder

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -32,6 +33,11 @@ def snapshot(data, tmp_path_factory):
     return squad.frozen(data, tmp_path_factory.mktemp("squad") / "snapshot")
 
 
+@pytest.fixture(scope="module")
+def smaller(data, tmp_path_factory):
+    return squad.frozen(data, tmp_path_factory.mktemp("docs") / "snapshot", "anthropic-docs")
+
+
 @pytest.fixture
 def golden(data, tmp_path):
     with open(data / "collections" / "squad2-dev" / "golden.jsonl") as lines:
@@ -52,9 +58,10 @@ def answered(folder):
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
-def test_a_server_that_is_killed_in_the_middle_ends_the_run_and_resuming_finishes_it(kind, snapshot, golden, tmp_path, capsys):
+def test_a_server_that_is_killed_in_the_middle_ends_the_run_and_resuming_finishes_it(kind, smaller, data, tmp_path, capsys):
+    shutil.copy(data / "collections" / "anthropic-docs" / "golden.jsonl", tmp_path / "golden.jsonl")
     with standin(kind, "--delay", 0.02) as server:
-        config, out = configured(tmp_path, snapshot, kind, server), tmp_path / "out"
+        config, out = configured(tmp_path, smaller, kind, server), tmp_path / "out"
         command = [sys.executable, "-m", "gate", "run", "--config", config, "--out", out]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "CI": ""})
         journal, patience = out / "answers.jsonl", time.monotonic() + 120
@@ -86,13 +93,18 @@ def test_an_index_that_leaves_documents_out_is_caught(snapshot, golden, tmp_path
     assert "the index's doing, not the model's" in (tmp_path / "b" / "comment.md").read_text()
 
 
-def test_what_the_smallest_ef_of_a_real_graph_loses_here_is_shown_and_harmless(snapshot, golden, tmp_path):
+def test_what_a_small_ef_of_a_real_graph_loses_is_said_beside_the_verdict(snapshot, golden, tmp_path):
+    """Every build of the graph is another one, so what it loses is sometimes harmless and sometimes not."""
+    codes = {}
     with standin("qdrant") as server:
-        graph = {"search": "ann", "create": HNSW, "ann_loss": True}
-        high = configured(tmp_path, snapshot, "qdrant", server, **graph, ef=1216)
-        assert main(["run", "--config", str(high), "--out", str(tmp_path / "a")]) == 0
-        low = configured(tmp_path, snapshot, "qdrant", server, **graph, ef=10)
-        assert main(["run", "--config", str(low), "--out", str(tmp_path / "b"), "--baseline", str(tmp_path / "a" / "run.jsonl.gz")]) == 0
-    report = json.loads((tmp_path / "b" / "report.json").read_text())
-    assert report["verdict"] == "pass"
-    assert "approximate search returned" in (tmp_path / "b" / "comment.md").read_text()
+        graph = {"create": HNSW, "ann_loss": True}
+        for name, more in {"exact": {}, "high": {**graph, "search": "ann", "ef": 1216}, "low": {**graph, "search": "ann", "ef": 10}}.items():
+            config = configured(tmp_path, snapshot, "qdrant", server, **({"create": HNSW} | more))
+            base = ["--baseline", str(tmp_path / "exact" / "run.jsonl.gz")] if name != "exact" else []
+            codes[name] = main(["run", "--config", str(config), "--out", str(tmp_path / name), *base])
+    reports = {name: json.loads((tmp_path / name / "report.json").read_text()) for name in ("high", "low")}
+    assert codes["high"] == 0 and reports["high"]["verdict"] == "pass" and abs(reports["high"]["primary"]["delta"]) < 1e-3
+    assert codes["low"] == reports["low"]["exit_code"] in (0, 1)
+    comments = {name: (tmp_path / name / "comment.md").read_text() for name in reports}
+    assert "lack something: that much is the index's doing" in comments["low"]
+    assert "approximate search returned everything that exact search does" in comments["high"]
