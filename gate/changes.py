@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # Parameters of a retriever with which a change could make the gate measure something else than its code.
 _DEFLECTING = ("kind", "file", "url")
+_LEG = re.compile(r"(leg \d+\.)+")  # a retriever within one
 
 
 def change_checks(changes: Iterable[InputChange]) -> list[Check]:
@@ -71,7 +73,8 @@ def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[In
     """A row for each parameter of the retriever that differs. They are what is under test, so they are only shown; but another kind, or
     another run file, can stop the gate from measuring the code at all."""
     before, after = flat(old), flat(new)
-    return [InputChange(f"retriever {key}", setting(before.get(key)), setting(after.get(key)), needs_approval=key in _DEFLECTING)
+    return [InputChange(f"retriever {key}", setting(before.get(key)), setting(after.get(key)),
+                        needs_approval=_LEG.sub("", key) in _DEFLECTING)
             for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python", "http", "qdrant", "elasticsearch", "opensearch")
+KINDS = ("bm25", "dense", "run", "python", "http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch", "hybrid")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ("http", "qdrant", "elasticsearch", "opensearch")
+CONCURRENT: tuple[str, ...] = ("http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch")
 _MODULES = {"run": "runfile", "opensearch": "elasticsearch"}
 
 

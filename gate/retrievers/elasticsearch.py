@@ -89,7 +89,7 @@ def _login(section: Section, paths: Paths) -> Login:
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.retrievers`."""
-    opensearch = section.raw("kind") == "opensearch"
+    opensearch = section.plain().get("kind") == "opensearch"
     login, keys = _login(section, paths), read_keys(section)
     keys = keys._replace(document="" if keys.document == "_id" else keys.document)
     query, body, field = section.mapping("query"), section.mapping("body"), section.text("vector_field", "")
@@ -103,8 +103,8 @@ def read(section: Section, paths: Paths) -> Options:
     if "'" in field or "\\" in field:
         section.problem("vector_field", "`vector_field` must be the name of a field")
     search, loss = read_search(section)
-    effort = section.integer("ef" if opensearch else "num_candidates", 0, 1, 10_000)
     name = "ef" if opensearch else "num_candidates"
+    effort = section.integer(name, 0, 1, 10_000)
     if not field:
         for key, given in (("search", section.raw("search")), ("ann_loss", loss), (name, effort)):
             if given:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+from gate.golden.model import Query
 from gate.snapshot.build import build_dense
 from gate.snapshot.corpus import read_corpus
 from gate.snapshot.manifest import Manifest
@@ -44,3 +45,12 @@ class Held:
     def vectors(self, ids):
         assert len(ids) <= 256
         return {unit: list(self.held[unit]) for unit in ids if unit in self.held}
+
+
+def clustered(folder, units=400, queries=20):
+    """(snapshot, queries): units u000… with an even number belong to "topic 0", those with an odd one to "topic 1"."""
+    random = np.random.default_rng(3)
+    vectors = {f"u{n:03}": random.normal(size=16) + 2 * (n % 2) for n in range(units)}
+    asked = [Query(f"q{n:02}", f"question number {n}", {f"u{n:03}": 1.0}) for n in range(queries)]
+    rows = {(query.id, query.text): vectors[f"u{n:03}"] + random.normal(size=16) * 0.3 for n, query in enumerate(asked)}
+    return dense_snapshot(folder, vectors, rows), asked

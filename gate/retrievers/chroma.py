@@ -1,0 +1,258 @@
+"""Kind ``chroma``: a collection of a Chroma server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gate import jsonio
+from gate.embedding.base import EmbeddingSettings, open_vectors, read_embedding
+from gate.errors import InvalidInput
+from gate.fields import Section
+from gate.figures import plural
+from gate.golden.model import Query
+from gate.paths import Paths
+from gate.retrievers.ann_loss import AnnLoss, read_search
+from gate.retrievers.base import Given
+from gate.retrievers.chroma_api import Client, Collection, Place, is_address
+from gate.retrievers.hits import Hit, ranking_of
+from gate.retrievers.index_check import check_index, read_check
+from gate.retrievers.index_load import loadable
+from gate.retrievers.pool import Pool, QueryFailed
+from gate.runs import Ranking
+from gate.secret_text import read_secret_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gate.retriever_settings import RetrieverSettings
+
+_HNSW = {"ef_construction": 10_000, "ef_search": 10_000, "max_neighbors": 1000}
+
+
+class Options(NamedTuple):
+    """``keys``: field of a hit (doc, start, end) → metadata key that holds it. ``hnsw``: parameters that the index must have, or gets when
+    it is made (``load``)."""
+
+    place: Place
+    keys: Mapping[str, str] = {}
+    where: Mapping[str, Any] = {}
+    search: str = "ann"
+    ann_loss: bool = False
+    check: str = ""
+    load: bool = False
+    hnsw: Mapping[str, Any] = {}
+    embedding: EmbeddingSettings = EmbeddingSettings()
+
+
+def read(section: Section, paths: Paths) -> Options:
+    """See :mod:`gate.retrievers`."""
+    url = section.text("url", "", required=True)
+    if url and not is_address(url):
+        section.problem("url", "`url` must be http(s)://host:port; secrets go into `headers`")
+    usual = Place("", "")
+    headers = {}
+    for name, value in section.mapping("headers").items():
+        if not isinstance(value, str) or not isinstance(name, str):
+            section.problem(f"headers.{name}", f"header `{name}` must be text (quote numbers)")
+            continue
+        headers[name] = read_secret_text(section, f"headers.{name}", value)
+    place = Place(url, section.text("collection", "", required=True), section.text("tenant", usual.tenant),
+                  section.text("database", usual.database), headers)
+    keys = {"doc": section.text("document", ""), "start": section.text("start", ""), "end": section.text("end", "")}
+    if bool(keys["start"]) != bool(keys["end"]):
+        section.problem("start", "`start` and `end` belong together: name both keys or neither")
+    search, loss = read_search(section)
+    hnsw = section.section("hnsw", section.mapping("hnsw"))
+    index: dict[str, Any] = {"space": hnsw.choice("space", ("cosine", "l2", "ip"), "")}
+    index |= {name: hnsw.integer(name, 0, 1, most) for name, most in _HNSW.items()}
+    hnsw.done()
+    return Options(place, {field: key for field, key in keys.items() if key}, section.mapping("where"), search, loss, read_check(section),
+                   section.boolean("load", False), {name: value for name, value in index.items() if value},
+                   read_embedding(section.section("embedding", section.mapping("embedding")), paths))
+
+
+def build(settings: RetrieverSettings, given: Given) -> ChromaRetriever:
+    """See :mod:`gate.retrievers`."""
+    return ChromaRetriever(settings, given)
+
+
+class _Exact:
+    """The vectors of a collection, searched without an index."""
+
+    def __init__(self, collection: Collection, options: Options) -> None:
+        import numpy as np
+
+        from gate.retrievers.dense import search
+
+        hits: list[Hit] = []
+        parts = []
+        for page in collection.pages(["embeddings", "metadatas"], options.where):
+            hits += [_hit(unit, 0.0, meta, options.keys) for unit, meta in _with_metadata(page["ids"], page.get("metadatas"))]
+            if page["ids"]:
+                parts.append(np.asarray(page["embeddings"], np.float32))
+        order = sorted(range(len(hits)), key=lambda row: hits[row].id)
+        self._hits, self._space, self._search = [hits[row] for row in order], collection.space, search
+        vectors = np.concatenate(parts)[order] if parts else np.empty((0, 1), np.float32)
+        if self._space == "l2":
+            # -|x - q|² = 2(x·q - |x|²/2) - |q|²: the nearest is the one with the largest product.
+            wide = vectors.astype(np.float64)
+            vectors = np.hstack([wide, -(wide * wide).sum(axis=1, keepdims=True) / 2])
+        self._vectors = vectors
+
+    def __call__(self, question: np.ndarray, depth: int) -> list[Hit]:
+        import numpy as np
+
+        if not self._hits:
+            return []
+        asked = question.astype(np.float64)[None]
+        if self._space == "l2":
+            asked = np.hstack([asked, [[1.0]]])
+        (rows, scores), = self._search(self._vectors, asked, depth, self._space == "cosine")
+        if self._space == "l2":
+            scores = 2 * scores - float(asked[0, :-1] @ asked[0, :-1])
+        return [self._hits[row]._replace(score=float(score)) for row, score in zip(rows, scores, strict=True)]
+
+
+def _with_metadata(ids: Sequence[str], metadata: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for place, unit in enumerate(ids):
+        held = metadata[place] if metadata else None
+        yield unit, held if isinstance(held, dict) else {}
+
+
+def _hit(unit: str, score: float, held: Mapping[str, Any], keys: Mapping[str, str]) -> Hit:
+    start, end = (held.get(keys.get(name, "")) for name in ("start", "end"))
+    placed = type(start) is int and type(end) is int
+    return Hit(unit, score, str(held.get(keys.get("doc", ""), "")), start if placed else None, end if placed else None)
+
+
+class _Seat:
+    def __init__(self, owner: ChromaRetriever, vectors: Mapping[str, np.ndarray], reachable: int) -> None:
+        self._owner, self._options, self._vectors, self._reachable = owner, owner.options, vectors, reachable
+        self._client = owner.client()
+
+    def ask(self, query: Query, depth: int, seconds: float) -> Ranking:
+        """See :class:`gate.retrievers.pool.Seat`."""
+        question, exact, started = self._vectors[query.id], self._owner.exact, time.monotonic()
+        if self._options.search == "exact":
+            assert exact is not None
+            hits = exact(question, depth)
+        else:
+            hits = self._nearest(question, depth, seconds)
+        ranking = ranking_of(hits, (time.monotonic() - started) * 1000)
+        if len(hits) < self._reachable:
+            self._owner.short.append(query.id)
+        if self._options.ann_loss and exact is not None:
+            self._owner.loss.add(hits[:depth], exact(question, depth))
+        return ranking
+
+    def _nearest(self, question: np.ndarray, depth: int, seconds: float) -> list[Hit]:
+        include = ["distances", "metadatas"] if self._options.keys else ["distances"]
+        found = self._client.call("POST", f"{self._owner.collection.path}/query", {
+            "query_embeddings": [question.tolist()], "n_results": depth, "include": include, "where": self._options.where or None}, seconds)
+        try:
+            ids, distances = found["ids"][0], found["distances"][0]
+            held = _with_metadata(ids, (found.get("metadatas") or [None])[0])
+            one = 0.0 if self._owner.collection.space == "l2" else 1.0  # cosine and ip come as 1 - product
+            hits = [_hit(unit, one - distance, metadata, self._options.keys)
+                    for (unit, metadata), distance in zip(held, distances, strict=True)]
+            if not all(isinstance(hit.id, str) and jsonio.finite(hit.score) for hit in hits):
+                raise ValueError
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise QueryFailed("Chroma answered with something else than ids and distances") from None
+        return hits
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class ChromaRetriever:
+    """By score (cosine, inner product, or the negative squared distance) descending, then id ascending among what was fetched."""
+
+    def __init__(self, settings: RetrieverSettings, given: Given) -> None:
+        self.options: Options = settings.options
+        self._settings, self._given = settings, given
+        self._snapshot = loadable(given.snapshot) if self.options.load else given.snapshot
+        self._questions = open_vectors(self.options.embedding, given)
+        self.loss, self.short = AnnLoss(), list[str]()
+        self.exact: _Exact | None = None
+        self._stack, self._notes, self._facts = ExitStack(), list[str](), dict[str, Any]()
+
+    def client(self) -> Client:
+        """A session of its own."""
+        return Client(self.options.place, self._given.world.variables)
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self._notes, *self._questions.notes, *self.loss.notes()]
+
+    def describe(self) -> Mapping[str, Any]:
+        options, usual = self.options, Place("", "")
+        what: dict[str, Any] = {"kind": "chroma", "url": options.place.url, "collection": options.place.collection,
+                                "where": dict(options.where)}
+        what |= {name: value for name, value in (("tenant", options.place.tenant), ("database", options.place.database))
+                 if value != getattr(usual, name)}
+        what |= {"document": options.keys.get("doc"), "search": options.search, "ann_loss": options.ann_loss or None, **self._facts}
+        return {key: value for key, value in what.items() if value not in ("", None, {})} | {"embedding": dict(self._questions.describe())}
+
+    def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
+        if not queries:
+            return
+        rows = self._questions.of(queries)
+        width = self.collection.facts.get("dimension")
+        if type(width) is int and rows.shape[1] != width:
+            raise InvalidInput(f"query vectors have {rows.shape[1]} dimensions, {self.collection.name} {width}",
+                               "embed queries and documents with the same model")
+        vectors = {query.id: row for query, row in zip(queries, rows, strict=True)}
+        reachable = self.collection.reachable(depth, self.options.where)
+        pool = Pool(lambda: _Seat(self, vectors, reachable), self._settings.limits, self._settings.concurrency)
+        try:
+            yield from pool.retrieve(queries, depth)
+        finally:
+            self._notes += pool.notes
+            if self.short:
+                self._notes.append(f"{len(self.short)} of {plural(len(queries), 'query')} got fewer than {reachable} results, though "
+                                   f"{self.collection.name} holds as many: a higher `ef_search` of the collection finds more")
+
+    def __enter__(self) -> ChromaRetriever:
+        try:
+            return self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _start(self) -> ChromaRetriever:
+        options, place = self.options, self.options.place
+        client = self.client()
+        self._stack.callback(client.close)
+        self.collection = Collection(client, place, self._settings.limits.start_seconds)
+        if options.load:
+            from gate.retrievers.chroma_load import load
+
+            assert self._snapshot is not None
+            done = load(self.collection, place, self._snapshot, options.hnsw, options.keys)
+            self._notes += [done] if done else []
+        if not self.collection.find():
+            raise InvalidInput(f"{self.collection.name}: there is none in database {place.database} of tenant {place.tenant}",
+                               "fill it before the gate's step, or set `retriever.load` to have it made from the snapshot")
+        self._check_index()
+        checked = check_index(self._snapshot, options.check, self.collection)
+        version = self.collection.ask("GET", "/api/v2/version")
+        self._facts = {"chroma api": version if isinstance(version, str) else None, **self.collection.index, "check": checked.level}
+        self._notes += checked.notes
+        if options.search == "exact" or options.ann_loss:
+            self.exact = _Exact(self.collection, options)
+        self._stack.enter_context(self._questions)
+        return self
+
+    def _check_index(self) -> None:
+        held = self.collection.index.get("hnsw", {})
+        if wrong := [f"{self.collection.name}: its index has {name} {held.get(name)}, the configuration says {value}"
+                     for name, value in self.options.hnsw.items() if held.get(name) != value]:
+            raise InvalidInput(wrong, "make the collection anew with these parameters, or set `retriever.hnsw` to those it has")
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+        self.exact = None
