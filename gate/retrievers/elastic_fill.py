@@ -30,7 +30,7 @@ _CURE = "make the file anew: two lines a document, {\"index\": {\"_id\": …}} a
 def actions(path: Path, index: str) -> Iterator[tuple[int, str, bytes]]:
     """(line, id, both lines) of every document of a bulk file. Raises InvalidInput for a line that is anything but a document of this index
     with an id of its own: without one, sending twice would store twice."""
-    head: tuple[int, str] | None = None
+    head: tuple[int, str, dict[str, Any]] | None = None
     for number, _, line in jsonio.read_bytes(path):
         try:
             record = jsonio.loads(jsonio.text_of(line, path, number))
@@ -47,9 +47,10 @@ def actions(path: Path, index: str) -> Iterator[tuple[int, str, bytes]]:
                                    "leave `_index` out of the file")
             if not isinstance(meta.get("_id"), str) or not meta["_id"]:
                 raise InvalidInput(f"{path}:{number}: has no `_id`", _CURE)
-            head = (number, meta["_id"])
+            head = (number, meta["_id"], {key: value for key, value in meta.items() if key != "_index"})
         else:
-            yield head[0], head[1], jsonio.dumps({"index": {"_id": head[1]}}).encode() + b"\n" + jsonio.dumps(record).encode() + b"\n"
+            # Stored, not created: when the answer to a request is lost, it can be sent again.
+            yield head[0], head[1], f"{jsonio.dumps({'index': head[2]})}\n{jsonio.dumps(record)}\n".encode()
             head = None
     if head is not None:
         raise InvalidInput(f"{path}:{head[0]}: the document that belongs to it is missing", _CURE)
@@ -86,7 +87,7 @@ def _units(options: Options, snapshot: Snapshot) -> Iterator[tuple[int, str, byt
             record = stored_unit(unit, options.keys, text=True)
             if options.vector_field:
                 record[options.vector_field] = [float(value) for value in row]
-            yield number, unit["id"], jsonio.dumps({"index": {"_id": unit["id"]}}).encode() + b"\n" + jsonio.dumps(record).encode() + b"\n"
+            yield number, unit["id"], f"{jsonio.dumps({'index': {'_id': unit['id']}})}\n{jsonio.dumps(record)}\n".encode()
 
 
 def generated(options: Options, snapshot: Snapshot) -> dict[str, Any]:

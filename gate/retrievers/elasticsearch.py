@@ -141,5 +141,7 @@ def build(settings: RetrieverSettings, given: Given) -> SearchRetriever:
     from gate.retrievers.elastic_service import ElasticService
 
     options: Options = settings.options
-    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, options.check)
+    # Without a field of vectors there are none to compare, whatever the snapshot holds.
+    check = options.check or ("ids" if given.snapshot and not options.vector_field else "")
+    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, check)
     return SearchRetriever(settings, given, ElasticService(options, given), how)

@@ -68,7 +68,7 @@ def read(section: Section, paths: Paths) -> Options:
     if fault := template_fault(body):
         section.problem("body", f"`body` {fault}")
     if body:
-        for name in ("using", "filter", "ef", "quantization", "search", "ann_loss"):
+        for name in ("filter", "ef", "quantization", "search", "ann_loss"):
             if section.raw(name) is not None:
                 section.problem(name, f"`body` is the whole request, so `{name}` must be a part of it")
     if search == "exact" and ef:

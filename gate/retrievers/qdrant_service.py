@@ -187,7 +187,11 @@ class QdrantService:
         found = {}
         for point in points:
             vector = point.get("vector")
-            vector = vector.get(using) if isinstance(vector, dict) else vector
+            if isinstance(vector, dict):
+                if not using and len(vector) > 1:
+                    raise InvalidInput(f"{self.name}: has the vectors {', '.join(sorted(vector))}, and which of them are the snapshot's is "
+                                       "not said", "set `retriever.using`, or `retriever.check: ids`")
+                vector = vector.get(using) if using else next(iter(vector.values()), None)
             if isinstance(vector, list) and vector and all(map(jsonio.finite, vector)):
                 found[text_at(point.get("payload") or {}, unit, str(point["id"])) if unit else str(point["id"])] = vector
         return found
