@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -201,7 +202,8 @@ class ElasticService:
                 yield text_at(hit.get("_source") or {}, unit, str(hit["_id"])) if unit else str(hit["_id"])
             value = self._ask("/_search/scroll", {"scroll": _KEEP, "scroll_id": value.get("_scroll_id")})
         assert self._wire is not None
-        self._wire.ask("DELETE", "/_search/scroll", _SECONDS, {"scroll_id": [value.get("_scroll_id")]})
+        with contextlib.suppress(QueryFailed):  # it ends by itself as well
+            self._wire.ask("DELETE", "/_search/scroll", _SECONDS, {"scroll_id": [value.get("_scroll_id")]})
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         unit, field = self._options.keys.unit, self._options.vector_field

@@ -76,9 +76,10 @@ class Options(NamedTuple):
         return bool(self.vector_field) or holds(self.body, "vector") or holds(self.query, "vector")
 
 
-def _login(section: Section, paths: Paths) -> Login:
+def _login(section: Section, paths: Paths, opensearch: bool) -> Login:
     service = read_engine(section, paths)
-    key, user, password = section.text("api_key", ""), section.text("user", ""), section.text("password", "")
+    key = "" if opensearch else section.text("api_key", "")  # OpenSearch knows none
+    user, password = section.text("user", ""), section.text("password", "")
     given = [name for name, _ in service.headers if name.lower() == "authorization"]
     if len([way for way in (key, user, given) if way]) > 1:
         section.problem("api_key" if key else "user", "`api_key`, `user` and a header Authorization exclude one another; leave one of them")
@@ -90,14 +91,15 @@ def _login(section: Section, paths: Paths) -> Login:
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.retrievers`."""
     opensearch = section.plain().get("kind") == "opensearch"
-    login, keys = _login(section, paths), read_keys(section)
+    login, keys = _login(section, paths, opensearch), read_keys(section)
     keys = keys._replace(document="" if keys.document == "_id" else keys.document)
     query, body, field = section.mapping("query"), section.mapping("body"), section.text("vector_field", "")
     ways = [name for name, given in zip(_WAYS, (query, body, field), strict=True) if given]
     if len(ways) != 1:
         section.problem(ways[1] if ways else "kind", "exactly one of `query`, `body` and `vector_field` must say how is searched"
                                                      + (f", not {' and '.join(ways)}" if ways else ""))
-    for name, template in (("query", query), ("body", body)):
+    where = section.raw("filter")
+    for name, template in (("query", query), ("body", body), ("filter", where)):
         if fault := template_fault(template):
             section.problem(name, f"`{name}` {fault}")
     if "'" in field or "\\" in field:
@@ -111,7 +113,6 @@ def read(section: Section, paths: Paths) -> Options:
                 section.problem(key, f"`{key}` is for searches by `vector_field`")
     if effort and search == "exact":
         section.problem(name, f"`{name}` is for approximate search, and `search` is exact; leave one of them out")
-    where = section.raw("filter")
     if where is not None and not (isinstance(where, dict) or (isinstance(where, list) and all(isinstance(item, dict) for item in where))):
         section.problem("filter", "`filter` must be a query, or a list of queries")
     tie_break, load = section.text("tie_break", ""), section.boolean("load", False)

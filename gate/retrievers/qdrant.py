@@ -65,8 +65,10 @@ def read(section: Section, paths: Paths) -> Options:
     quantization = section.mapping("quantization")
     if odd := sorted(quantization.keys() - {"ignore", "rescore", "oversampling"}):
         section.problem(f"quantization.{odd[0]}", f"`quantization` has no {odd[0]!r}; it may hold ignore, rescore, oversampling")
-    if fault := template_fault(body):
-        section.problem("body", f"`body` {fault}")
+    create, where = section.mapping("create"), section.mapping("filter")
+    for name, value in (("body", body), ("create", create), ("filter", where), ("quantization", quantization)):
+        if fault := template_fault(value):
+            section.problem(name, f"`{name}` {fault}")
     if body:
         for name in ("filter", "ef", "quantization", "search", "ann_loss"):
             if section.raw(name) is not None:
@@ -76,7 +78,6 @@ def read(section: Section, paths: Paths) -> Options:
     restored = section.section("restore", section.mapping("restore"))
     file = restored.text("snapshot", "", required=section.raw("restore") is not None)
     restored.done()
-    create = section.mapping("create")
     if load and not keys.document:
         section.problem("load", "`load` needs `document`, the payload key that the id of a unit is written to: ids of points are numbers "
                                 "or UUIDs in Qdrant")
@@ -84,7 +85,7 @@ def read(section: Section, paths: Paths) -> Options:
         section.problem("restore", "`load` and `restore` both fill the collection; leave one of them out")
     if create and not load:
         section.problem("create", "`create` is for the collection that `load` creates")
-    using, where = section.text("using", ""), section.mapping("filter")
+    using = section.text("using", "")
     embedding = read_embedding(section.section("embedding", section.mapping("embedding")), paths)
     return Options(service, section.text("collection", "", required=True), keys, embedding, api_key, using, where, search, loss, ef,
                    quantization, body, read_check(section), load, create, paths.take(restored, "snapshot", file) if file else None)

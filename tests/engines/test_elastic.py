@@ -183,8 +183,8 @@ def test_passwords_and_keys_are_sent_and_never_shown(kind, small):
         with pytest.raises(RetrieverFailed, match=r"401.*SEARCH_PASSWORD") as error:  # it repeats what it was sent
             squad.ask(own, queries(1), small, variables={"SEARCH_PASSWORD": "wrong-7731-word"})
         assert "7731" not in error.value.text() and "d3JvbmctNzcz" not in error.value.text()
-    with standin(kind, "--api-key", "a2V5OjEyMw==") as locked:
-        own = settings(locked, kind, load=True, vector_field="v", api_key="${SEARCH_KEY}")
+    with standin("elasticsearch", "--api-key", "a2V5OjEyMw==") as locked:
+        own = settings(locked, "elasticsearch", load=True, vector_field="v", api_key="${SEARCH_KEY}")
         assert squad.ask(own, queries(1), small, variables={"SEARCH_KEY": "a2V5OjEyMw=="})[1]["q1"].docs
         with pytest.raises(RetrieverFailed, match="SEARCH_KEY, which is not set or empty"):
             squad.ask(own, queries(1), small)

@@ -74,6 +74,15 @@ def test_a_fault_in_the_settings_of_elasticsearch_is_named_with_its_line(more, s
 
 def test_the_words_of_one_engine_are_unknown_to_the_other():
     assert "unknown key `num_candidates`" in faults(SEARCH | {"num_candidates": 100})
+    assert "unknown key `api_key`" in faults(SEARCH | {"api_key": "${KEY}"})
+
+
+@pytest.mark.parametrize("settings", [
+    "{kind: qdrant, url: http://h, collection: c, filter: {must: [{key: d, range: {gte: 2024-01-01}}]}}",
+    "{kind: opensearch, url: http://h, index: c, vector_field: v, filter: {range: {d: {gte: 2024-01-01}}}}"])
+def test_a_date_that_yaml_has_read_as_one_is_named(settings):
+    with pytest.raises(InvalidInput, match="`filter` has 2024-01-01, which JSON does not know; quote it"):
+        parse_settings(f"golden: g.jsonl\nretriever: {settings}\n".encode(), "c.yml", "c.yml")
 
 
 def test_all_faults_are_named_at_once():
