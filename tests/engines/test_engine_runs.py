@@ -80,12 +80,13 @@ def test_a_server_that_is_killed_in_the_middle_ends_the_run_and_resuming_finishe
     assert answered(out) == answered(tmp_path / "whole")
 
 
-def test_an_index_that_leaves_documents_out_is_caught(snapshot, golden, tmp_path):
+def test_an_index_that_leaves_documents_out_is_caught(smaller, data, tmp_path):
+    shutil.copy(data / "collections" / "anthropic-docs" / "golden.jsonl", tmp_path / "golden.jsonl")
     rule = ("elasticsearch", {"search": "ann", "ann_loss": True})
     with standin(rule[0]) as server:
-        assert main(["run", "--config", str(configured(tmp_path, snapshot, rule[0], server, **rule[1])), "--out", str(tmp_path / "a")]) == 0
+        assert main(["run", "--config", str(configured(tmp_path, smaller, rule[0], server, **rule[1])), "--out", str(tmp_path / "a")]) == 0
     with standin(rule[0], "--lossy") as server:
-        config = configured(tmp_path, snapshot, rule[0], server, **rule[1])
+        config = configured(tmp_path, smaller, rule[0], server, **rule[1])
         assert main(["run", "--config", str(config), "--out", str(tmp_path / "b"),
                      "--baseline", str(tmp_path / "a" / "run.jsonl.gz")]) == 1
     report = json.loads((tmp_path / "b" / "report.json").read_text())
