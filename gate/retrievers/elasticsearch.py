@@ -37,7 +37,7 @@ class Login(NamedTuple):
     def opened(self, world: World) -> Service:
         """Raises RetrieverFailed where a secret is missing."""
         more = {"Authorization": SecretText(f"ApiKey {self.api_key.text}")} if self.api_key.text else None
-        return Service(self.service, world, more, (self.user, self.password) if self.user else None)
+        return Service(self.service, world, more, "api_key", (self.user, self.password) if self.user else None)
 
 
 class Options(NamedTuple):

@@ -44,7 +44,7 @@ class QdrantService:
     def wire(self) -> Wire:
         if self._service is None:
             key = self._options.api_key
-            self._service = Service(self._options.service, self._given.world, {"api-key": key} if key.text else None)
+            self._service = Service(self._options.service, self._given.world, {"api-key": key} if key.text else None, "api_key")
         return Wire(self._service)
 
     def open(self, wire: Wire, seconds: float) -> None:

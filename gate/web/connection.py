@@ -126,6 +126,7 @@ class Connection:
     def send(self, method: str, url: str, seconds: float, body: Any, what: str = "it", limit: int = MAX_ANSWER, kind: str = "") -> Reply:
         """Once, whatever the status of the answer. Raises :class:`QueryFailed`, which is an Unanswered where another try may help."""
         import requests
+        from urllib3.exceptions import HTTPError
 
         from gate.web.deadline import within
 
@@ -148,7 +149,7 @@ class Connection:
                         raise _late(what, seconds)
                     found = {name.lower(): value for name, value in response.headers.items()}
                     return Reply(response.status_code, found, bytes(received), (time.monotonic() - started) * 1000)
-            except requests.RequestException as error:
+            except (requests.RequestException, HTTPError, OSError, UnicodeError) as error:  # requests lets some of them through
                 if watch.over or time.monotonic() - started >= seconds:
                     raise _late(what, seconds) from None
                 raise self._broken(what, error) from None
@@ -156,6 +157,7 @@ class Connection:
     def _broken(self, what: str, error: Exception) -> QueryFailed:
         """What an exception of requests means. Its own words may hold the address with everything in it, so few of them are used."""
         import requests
+        from urllib3.exceptions import LocationValueError
 
         cause = getattr(error.args[0], "reason", error.args[0]) if error.args else error
         while isinstance(cause, Exception) and isinstance(cause.__cause__ or cause.__context__, Exception):
@@ -166,7 +168,8 @@ class Connection:
             why = getattr(cause, "verify_message", "") or name
             raise RetrieverFailed(f"{what}: the certificate of the service was not accepted ({self.service.mask.excerpt(str(why))})",
                                   "set `ca_file` to the certificates of your authority (PEM), or mend the service's certificate")
-        if isinstance(error, (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, requests.exceptions.InvalidSchema)):
+        if isinstance(error, (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, requests.exceptions.InvalidSchema,
+                              LocationValueError, UnicodeError)):
             raise RetrieverFailed(f"{what}: cannot be sent ({type(error).__name__})", "check `url` and `headers`")
         if isinstance(error, requests.exceptions.ContentDecodingError):
             return QueryFailed(f"{what} answered with damaged compressed data")

@@ -48,6 +48,7 @@ def _forms(secret: str) -> Iterator[str]:
             continue
         data = value.encode("utf-8", "replace")
         yield value
+        yield " ".join(value.split())
         yield quote(data, safe="")
         yield quote(data)
         yield quote_plus(data)

@@ -74,9 +74,10 @@ class Service:
     ``mask`` takes its secrets out of texts. It shows nothing of them when printed.
     """
 
-    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None,
+    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None, setting: str = "key",
                  login: tuple[str, SecretText] | None = None) -> None:
-        """``more``: further headers, by name; ``login``: user and password that do not stand in the address."""
+        """``more``: further headers, by name, which come from ``setting``; ``login``: user and password, where they do not stand in the
+        address."""
         self.options = options
         self.target: Target = options.address.filled(world.variables, options.key)
         self.__headers = {"User-Agent": f"retrieval-gate/{__version__}", "Accept": "application/json"}
@@ -86,8 +87,9 @@ class Service:
             encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
             self.__headers["Authorization"] = f"Basic {encoded}"
             secrets += [password, encoded]
-        for name, text in (*options.headers, *(more or {}).items()):
-            value = text.filled(world.variables, f"headers.{name}").strip()
+        named = [(name, text, f"headers.{name}") for name, text in options.headers]
+        for name, text, key in (*named, *((name, text, setting) for name, text in (more or {}).items())):
+            value = text.filled(world.variables, key).strip()
             if not value.isprintable() or not value.isascii():
                 raise RetrieverFailed(f"the header {name} cannot be sent: {' and '.join(text.names) or 'it'} holds line breaks or "
                                       "characters that no header may have (not shown)", "store the secret again, without line breaks")

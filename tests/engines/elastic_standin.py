@@ -7,7 +7,8 @@ that a loss can be seen.
 
     python elastic_standin.py PORT [--opensearch] [--version V] [--password P] [--api-key K] [--lossy] [--delay SECONDS]
 
-``POST /_standin {"next": [answer, …]}`` gives searches these answers first: {"status": 503}, {"shards": 1}, {"timed_out": true}.
+``POST /_standin {"next": [answer, …]}`` gives searches these answers first: {"status": 503}, {"shards": 1}, {"timed_out": true};
+``{"health": "red"}`` is the health from then on.
 """
 
 import argparse
@@ -335,7 +336,7 @@ class Server:
         self.opensearch, self.lossy, self.delay = given.opensearch, given.lossy, given.delay
         self.number = given.version or ("3.3.0" if given.opensearch else "9.2.0")
         self.version = tuple(map(int, self.number.split(".")[:2]))
-        self.indices, self.scrolls, self.next, self.lock = {}, {}, [], threading.RLock()
+        self.indices, self.scrolls, self.next, self.lock, self.health = {}, {}, [], threading.RLock(), "yellow"
 
     def root(self):
         if self.opensearch:
@@ -361,7 +362,7 @@ class Server:
             return self.root()
         parts = [unquote(part) for part in path.strip("/").split("/")]
         if parts[:2] == ["_cluster", "health"]:
-            return {"status": "yellow", "timed_out": False, "cluster_name": "c"}
+            return {"status": self.health, "timed_out": False, "cluster_name": "c"}
         if parts == ["_search", "scroll"]:
             return self.scroll(method, body)
         if parts == ["_bulk"] or parts[1:] == ["_bulk"]:
@@ -479,8 +480,8 @@ def handler(server, given):
                     raise Refused(406, "media_type_header_exception", f"Content-Type header [{kind}] is not supported")
                 with server.lock:
                     if parts.path == "/_standin":
-                        server.next = json.loads(body)["next"]
-                        said = {}
+                        told, said = json.loads(body), {}
+                        server.next, server.health = told.get("next", []), told.get("health", server.health)
                     else:
                         said = server.answer(self.command, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), body)
             except Refused as refused:

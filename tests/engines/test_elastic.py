@@ -151,6 +151,16 @@ def test_a_part_of_an_answer_is_none(server, small, fault, said):
     assert not found.docs and re.search(said, found.error)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_with_a_shard_that_is_not_there_is_waited_for_and_then_exit_3(kind, small):
+    with standin(kind) as sick:
+        own = settings(sick, kind, load=True, vector_field="v", limits={"start_seconds": 1})
+        squad.ask(own, queries(1), small)
+        requests.post(f"{sick.url}/_standin", json={"health": "red"}, timeout=10).raise_for_status()
+        with pytest.raises(RetrieverFailed, match="its health is red: not every shard is there"):
+            squad.ask(own, queries(1), small)
+
+
 def test_a_passing_refusal_is_asked_again_and_said(server, small):
     own = settings(server, index="again", load=True, vector_field="v", check="none")
     squad.ask(own, queries(1), small)
