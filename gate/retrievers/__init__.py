@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python", "command", "http", "pgvector", "chroma", "hybrid")
+KINDS = ("bm25", "dense", "run", "python", "command", "http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch", "hybrid")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ("python", "command", "http", "pgvector", "chroma")
-_MODULES = {"run": "runfile"}
+CONCURRENT: tuple[str, ...] = ("python", "command", "http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch")
+_MODULES = {"run": "runfile", "opensearch": "elasticsearch"}
 
 
 def module_of(kind: str) -> ModuleType:

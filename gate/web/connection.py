@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -68,9 +68,10 @@ class Connection:
             raise QueryFailed(f"{what} answered {reply.status} with what is not JSON: {why}{self.service.said(reply.body)}") from None
 
     def ask(self, method: str, seconds: float, body: Any = None, *, path: str = "",
-            values: Mapping[str, str | int] | None = None) -> Reply:
+            values: Mapping[str, str | int] | None = None, also: Collection[int] = (), limit: int = MAX_ANSWER, kind: str = "") -> Reply:
         """Send, and send again where that may help, all within ``seconds``. ``path``: appended to the service's address; ``values``: for
-        its placeholders; ``body``: sent as JSON unless None, bytes as they are (NDJSON).
+        its placeholders; ``body``: sent as JSON unless None, bytes as they are (NDJSON), a file piece by piece and once only; ``also``:
+        further statuses that are an answer; ``limit``: bytes of one; ``kind``: the type of bytes or a file.
 
         Raises :class:`QueryFailed`, as an outage when the service seems to be the reason; RetrieverFailed when asking on is pointless.
         """
@@ -80,11 +81,11 @@ class Connection:
             left = deadline - time.monotonic()
             reason, wait = "no answer", None
             try:
-                reply = self.send(method, url, max(left, 0.001), body, what)
+                reply = self.send(method, url, max(left, 0.001), body, what, limit, kind)
             except Unanswered as fault:
                 failure: QueryFailed = fault
             else:
-                if 200 <= reply.status < 300:
+                if 200 <= reply.status < 300 or reply.status in also:
                     service.answered = True
                     return reply
                 reason = str(reply.status)
@@ -94,7 +95,7 @@ class Connection:
                 wait = asked_wait(reply.headers.get("retry-after"), time.time())
             wait = growing_wait(attempt, random.random()) if wait is None else wait
             left = deadline - time.monotonic()
-            if attempt >= service.options.retries:
+            if attempt >= service.options.retries or hasattr(body, "read"):
                 raise QueryFailed(f"{failure}{f', also when it was asked again ({attempt} times)' if attempt else ''}", outage=True)
             if wait >= left:
                 asked = f", and asks to wait {wait:.0f} s" if reason in ("429", "503") and wait > growing_wait(attempt, 1) else ""
@@ -122,17 +123,18 @@ class Connection:
             raise RetrieverFailed(f"{what} answered {status} to the first query{said}", f"check `{key}` and `method`")
         return QueryFailed(f"{what} answered {status}{said}", outage=status >= 500)
 
-    def send(self, method: str, url: str, seconds: float, body: Any, what: str = "it") -> Reply:
+    def send(self, method: str, url: str, seconds: float, body: Any, what: str = "it", limit: int = MAX_ANSWER, kind: str = "") -> Reply:
         """Once, whatever the status of the answer. Raises :class:`QueryFailed`, which is an Unanswered where another try may help."""
         import requests
         from urllib3.exceptions import HTTPError
 
         from gate.web.deadline import within
 
-        data = body if body is None or isinstance(body, bytes) else jsonio.dumps(body).encode("utf-8", "replace")
+        plain = isinstance(body, bytes) or hasattr(body, "read")
+        data = body if body is None or plain else jsonio.dumps(body).encode("utf-8", "replace")
         headers = {**self.__headers}
         if data is not None and not any(name.lower() == "content-type" for name in headers):
-            headers["Content-Type"] = "application/json" if not isinstance(body, bytes) else "application/x-ndjson"
+            headers["Content-Type"] = kind or ("application/x-ndjson" if plain else "application/json")
         started = time.monotonic()
         with within(seconds) as watch:
             try:
@@ -141,8 +143,8 @@ class Connection:
                     received = bytearray()
                     for block in response.iter_content(_BLOCK):
                         received += block
-                        if len(received) > MAX_ANSWER:
-                            raise QueryFailed(f"{what} answered with more than the gate reads ({MAX_ANSWER} bytes)")
+                        if len(received) > limit:
+                            raise QueryFailed(f"{what} answered with more than the gate reads ({limit} bytes)")
                     if watch.over:
                         raise _late(what, seconds)
                     found = {name.lower(): value for name, value in response.headers.items()}

@@ -74,17 +74,19 @@ class Service:
     ``mask`` takes its secrets out of texts. It shows nothing of them when printed.
     """
 
-    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None, setting: str = "key") -> None:
-        """``more``: further headers, by name, which come from ``setting``."""
+    def __init__(self, options: ServiceOptions, world: World, more: Mapping[str, SecretText] | None = None, setting: str = "key",
+                 login: tuple[str, SecretText] | None = None) -> None:
+        """``more``: further headers, by name, which come from ``setting``; ``login``: user and password, where they do not stand in the
+        address."""
         self.options = options
         self.target: Target = options.address.filled(world.variables, options.key)
         self.__headers = {"User-Agent": f"retrieval-gate/{__version__}", "Accept": "application/json"}
         secrets = [world.variables.get(name, "") for name in options.secrets]
-        if self.target.login is not None:
-            user, password = self.target.login
-            login = base64.b64encode(f"{user}:{password}".encode()).decode()
-            self.__headers["Authorization"] = f"Basic {login}"
-            secrets += [password, login]
+        user, password = self.target.login or ((login[0], login[1].filled(world.variables, "password")) if login else ("", ""))
+        if user or password:
+            encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+            self.__headers["Authorization"] = f"Basic {encoded}"
+            secrets += [password, encoded]
         named = [(name, text, f"headers.{name}") for name, text in options.headers]
         for name, text, key in (*named, *((name, text, setting) for name, text in (more or {}).items())):
             value = text.filled(world.variables, key).strip()
@@ -95,7 +97,8 @@ class Service:
             secrets += [world.variables.get(needed, "") for needed in text.names]
             if any(word in name.lower() for word in _SECRET_HEADER):
                 secrets.append(value)
-        self.names = tuple(dict.fromkeys((*options.secrets, *(name for text in (more or {}).values() for name in text.names))))
+        texts = (*(more or {}).values(), *((login[1],) if login else ()))
+        self.names = tuple(dict.fromkeys((*options.secrets, *(name for text in texts for name in text.names))))
         self.mask = Mask(secrets)
         self.verify: bool | str = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         if options.ca_file is not None:

@@ -1,4 +1,4 @@
-"""A JSON value with ``{query}`` and ``{n}`` in its texts, as a configuration holds it. Pure."""
+"""A JSON value with ``{query}``, ``{n}`` and ``{vector}`` in its texts, as a configuration holds it. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from gate import jsonio
 
-_PLACEHOLDER = re.compile(r"\{\{(query|n)\}\}|\{(query|n)\}")
+_PLACEHOLDER = re.compile(r"\{\{(query|n|vector)\}\}|\{(query|n|vector)\}")
 
 
-def put_in(template: Any, values: Mapping[str, str | int]) -> Any:
-    """``template`` with every placeholder replaced: a text that is nothing but ``{n}`` becomes the number, among other words its digits.
+def put_in(template: Any, values: Mapping[str, Any]) -> Any:
+    """``template`` with every placeholder replaced that has a value: a text that is nothing but ``{n}`` becomes the number, one that is
+    nothing but ``{vector}`` the list; among other words a value is put in as text.
     ``{{n}}`` stands for the text ``{n}``. Keys stay as they are, and what was put in is not looked at again."""
     if isinstance(template, dict):
         return {key: put_in(value, values) for key, value in template.items()}
@@ -22,8 +23,8 @@ def put_in(template: Any, values: Mapping[str, str | int]) -> Any:
         return template
     whole = _PLACEHOLDER.fullmatch(template)
     if whole and whole[2]:
-        return values[whole[2]]
-    return _PLACEHOLDER.sub(lambda found: f"{{{found[1]}}}" if found[1] else str(values[found[2]]), template)
+        return values.get(whole[2], template)
+    return _PLACEHOLDER.sub(lambda found: f"{{{found[1]}}}" if found[1] else str(values.get(found[2], found[0])), template)
 
 
 def holds(template: Any, name: str) -> bool:

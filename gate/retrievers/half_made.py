@@ -1,0 +1,22 @@
+"""Half an index would be taken for the whole one by the next run: what fails on the way is removed again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from gate.errors import GateError
+from gate.retrievers.pool import QueryFailed
+from gate.retrievers.wire import Wire
+
+
+@contextlib.contextmanager
+def made(wire: Wire, path: str, create: bool) -> Iterator[None]:
+    """``create``: the index or collection at ``path`` is not there yet; if it was, it is somebody's."""
+    try:
+        yield
+    except BaseException:
+        if create:
+            with contextlib.suppress(QueryFailed, GateError):  # the fault itself is what has to be told
+                wire.known("DELETE", path, 10.0)
+        raise
