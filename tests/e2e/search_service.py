@@ -86,4 +86,4 @@ if MODE == "broken":
     sys.exit("no index at /nowhere")
 if MODE == "deaf":
     time.sleep(600)
-ThreadingHTTPServer(("0.0.0.0", 8080), Search).serve_forever()
+ThreadingHTTPServer(("0.0.0.0", int(os.environ.get("PORT", 8080))), Search).serve_forever()
