@@ -141,7 +141,7 @@ def _comment(report: Report, outside: Outside, wish: str) -> CommentResult:
         return CommentResult("not-asked")
     # What somebody else has changed on main is no news for this pull request.
     compared = report.latest.comparison if report.latest else report.comparison
-    quiet = report.verdict in ("pass", "no-baseline") and (compared is None or compared.identical)
+    quiet = report.verdict in ("pass", "no-baseline") and (compared is None or compared.identical) and not report.warnings
     return upsert_comment(outside.repository, pull.number, report.gate, render_comment(report), pull.head_sha, context.run_id,
                           context.attempt, graphql_url=context.graphql_url, create=not (wish == "on-change" and quiet))
 

@@ -21,6 +21,7 @@ from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
+from gate.reported import model_warnings
 from gate.reports.report import BaselineInfo, InputChange, Report
 from gate.runs import Ranking, Run, read_run
 from gate.scoring.beside import Beside, extras, with_shown
@@ -256,9 +257,15 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   comparison=comparison, candidate=scored, baseline=base, golden=golden, candidate_run=candidate, latest=beside,
                   baseline_run=reference.run if reference else None, approval=around.approval, input_changes=around.changes,
                   baseline_info=reference.info if reference else None, latency=latency, cost=cost,
-                  notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
+                  notes=tuple(notes), warnings=_warnings(reference, around),
+                  metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
                   titles=around.titles, show_queries=around.show_queries, noise=noise,
                   findings=findings(scored, base, comparison, policy.score_floor))
+
+
+def _warnings(reference: Reference | None, around: Circumstances) -> tuple[str, ...]:
+    before = reference.record.retriever if reference and reference.record else None
+    return tuple(model_warnings(before, around.metadata.get("retriever") or {}))
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:

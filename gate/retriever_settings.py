@@ -45,4 +45,4 @@ def read_retriever(section: Section, paths: Paths) -> RetrieverSettings:
     options = module_of(kind).read(section, paths) if kind else None
     if kind:  # without one nobody knows which keys are meant
         section.done()
-    return RetrieverSettings(kind, options, limits, concurrency, jsonio.digest(section.plain()))
+    return RetrieverSettings(kind, options, limits, concurrency, jsonio.sha256(repr(section.plain()).encode()))

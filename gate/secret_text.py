@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from gate.errors import RetrieverFailed
@@ -23,13 +23,13 @@ class SecretText(NamedTuple):
         """The variables it needs."""
         return tuple(dict.fromkeys(_NAME.findall(self.text)))
 
-    def filled(self, variables: Mapping[str, str], key: str) -> str:
+    def filled(self, variables: Mapping[str, str], key: str, escape: Callable[[str], str] = str) -> str:
         """With the values. Raises :class:`RetrieverFailed` when one is missing or empty: a secret that a pull request from a fork does
-        not get is nothing that the configuration has wrong. ``key``: the setting, for the message."""
+        not get is nothing that the configuration has wrong. ``key``: the setting, for the message; ``escape``: of each value."""
         if lacking := [name for name in self.names if not variables.get(name)]:
             raise RetrieverFailed([f"`{key}` needs the variable {name}, which is not set or empty" for name in lacking],
                                   "give it to the gate's step with `env:` (runs from forks get no secrets), or export it in your shell")
-        return _NAME.sub(lambda found: variables[found[1]], self.text)
+        return _NAME.sub(lambda found: escape(variables[found[1]]), self.text)
 
 
 def read_secret_text(section: Section, key: str, text: str) -> SecretText:

@@ -36,7 +36,7 @@ def annotations(report: Report, golden_path: str) -> list[Annotation]:
               for text, line in _missed(report)]
     found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}")
               for problem in map(one_line, problems(report)[1:])]
-    found += [Annotation("warning", clean(note, _CHARS), f"Retrieval gate {report.gate}") for note in report.notes]
+    found += [Annotation("warning", clean(note, _CHARS), f"Retrieval gate {report.gate}") for note in (*report.warnings, *report.notes)]
     kept: list[Annotation] = []
     counts: dict[str, int] = {}
     for annotation in found:

@@ -34,6 +34,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "latency": report.latency._asdict() | {"ratio": report.latency.ratio, "p95_ratio": report.latency.p95_ratio},
         "cost": report.cost._asdict() | {"ratio": report.cost.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),
+        "warnings": list(report.warnings),
         "approval": _approval(report), "input_changes": [change._asdict() for change in report.input_changes],
         "baseline": vars(report.baseline_info) if report.baseline_info else None,
     }

@@ -50,7 +50,8 @@ class Report:
 
     ``problems`` and ``cure`` are set for invalid and cannot-decide; ``comparison`` is None when nothing was compared; ``latest``: the
     candidate against the latest run on main, None where that is the baseline or not known. ``notes`` are short sentences for the reader
-    (warnings, offers). ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
+    (offers, what was cut); ``warnings`` come first: what may have moved the scores and is no change of the team's.
+    ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
     judged, set_aside.
     ``noise``: what repeats of the candidate show, None without repeats.
@@ -77,6 +78,7 @@ class Report:
     latency: Latency = Latency()
     cost: Cost = Cost()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     show_queries: bool = True

@@ -50,6 +50,9 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     if empty := remarks.empty_answers(report):
         yield empty
         yield ""
+    for warning in _few(report.warnings):
+        yield f"warning: {clean(warning, 600)}"
+        yield ""
     yield from _problems(report)
     yield ""
     yield from _metrics(report)

@@ -115,8 +115,10 @@ class DenseRetriever:
         return [*self._questions.notes, *self._notes]
 
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": "dense", "similarity": self.snapshot.manifest.index.get("similarity"),
-                **{key: value for key, value in self._questions.describe().items() if key != "kind"}}
+        found = self._questions.describe()
+        # Vectors of the snapshot are a part of it, and so is what made them.
+        vectors = {key: found[key] for key in found if key != "kind"} if found["kind"] == "snapshot" else {"embedding": found}
+        return {"kind": "dense", "similarity": self.snapshot.manifest.index.get("similarity"), **vectors}
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._vectors is None:

@@ -13,6 +13,7 @@ from gate.baseline.approval import Condition, Eligibility
 from gate.golden.model import GoldenSet, Query, Version
 from gate.pipeline import Circumstances, Reference, assess
 from gate.policy import Policy
+from gate.reported import model_warnings
 from gate.reports.report import BaselineInfo, InputChange, Report
 from gate.runs import Ranking, Run
 from gate.usage import Cost, Latency
@@ -274,8 +275,15 @@ def unjudged(**more: Any) -> Report:
                    **more)
 
 
+def warned(**more: Any) -> Report:
+    """Nothing moved but the model behind the search, as it says itself."""
+    made = identical(**more)
+    return replace(made, warnings=tuple(model_warnings({"embedding": {"reported": "small-2026-01"}},
+                                                       {"embedding": {"reported": "small-2026-07", "least_cosine": 0.93}})))
+
+
 EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,
          "identical": identical, "relapsing": relapsing, "slipping": slipping, "behind": behind, "ahead": ahead,
          "cannot-decide": cannot_decide, "invalid": invalid, "no-baseline": no_baseline,
          "traceback": traceback, "local": local, "local-first": local_first, "emptied": emptied,
-         "two-stages": two_stages, "unjudged": unjudged}
+         "two-stages": two_stages, "unjudged": unjudged, "warned": warned}

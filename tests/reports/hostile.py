@@ -30,7 +30,7 @@ def report(texts=HOSTILE, **more) -> Report:
     metadata = build.METADATA | {key: texts[n % len(texts)] for n, key in enumerate(keys)}
     if made.comparison is not None:
         made = replace(made, latest=Latest(made.comparison, BaselineInfo(*texts[11:16]), 0.0, 0.0, 1, made.comparison.lost))
-    return replace(made, notes=notes, metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
+    return replace(made, notes=notes, warnings=notes[:5], metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
 
 
 def beside(texts=HOSTILE) -> list[Report]:
@@ -41,4 +41,4 @@ def beside(texts=HOSTILE) -> list[Report]:
 
 def stopped(texts=HOSTILE) -> Report:
     """The same for a run that came to no judgement."""
-    return replace(build.stopped("invalid", 2, list(texts), texts[3]), notes=tuple(texts))
+    return replace(build.stopped("invalid", 2, list(texts), texts[3]), notes=tuple(texts), warnings=tuple(texts)[:5])
