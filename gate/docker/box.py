@@ -12,12 +12,13 @@ from pathlib import Path
 
 from gate.docker import leftovers
 from gate.docker.dock import Dock, Wanted
-from gate.docker.engine import spoken
+from gate.docker.engine import plain, spoken
 from gate.docker.health import Health, answers, port_open
 from gate.docker.images import fetch_image
 from gate.docker.own import read_file
 from gate.errors import RetrieverFailed
 from gate.retrievers.output import Captured, quoted
+from gate.web.masking import Mask
 
 # Enough for a thread pool in every library; a fork bomb ends here.
 PIDS = 1024
@@ -27,6 +28,8 @@ _TAIL = 400
 _LOOK = 0.1
 _MOST_PROOF = 16 * 1024**2
 PROOF = "manifest.json"
+_KILLED = 137
+_BEFORE = "ended before it was ready"
 
 
 class Box:
@@ -36,6 +39,7 @@ class Box:
         from docker.types import LogConfig, Mount
 
         self.wanted, self._client = wanted, dock.client
+        self._hidden = Mask(wanted.secrets)
         image = fetch_image(dock.client, wanted.image)
         mounts = [Mount(wanted.mount[1], dock.path(wanted.mount[0]), type="bind", read_only=True)] if wanted.mount else []
         memory = f"{wanted.memory_mb}m"
@@ -98,12 +102,12 @@ class Box:
         """Until it is ready, at most ``seconds``. ``setting``: the name of that limit."""
         deadline, so_far = time.monotonic() + seconds, ""
         while so_far := self._unready(health):
-            self.check("ended before it was ready")
+            self.check(_BEFORE)
             if time.monotonic() > deadline:
                 raise self._failed(f"was not ready within {seconds:g} s (`{setting}`): {so_far}",
                                    f"see what it printed; it has to listen on 0.0.0.0; or raise `{setting}`")
             time.sleep(_LOOK)
-        self.check("ended before it was ready")
+        self.check(_BEFORE)
 
     def _unready(self, health: Health) -> str:
         if health.command:
@@ -139,34 +143,45 @@ class Box:
             code = api.exec_inspect(started)["ExitCode"]
         return -1 if code is None else int(code), output
 
-    def check(self, how: str = "ended by itself") -> None:
-        """Raises when it does not run any more: with its status, what it printed, and the setting when memory was the reason."""
-        with spoken(f"{self.wanted.name}: cannot be looked up"):
-            self._container.reload()
-        state = self._container.attrs["State"]
-        if self._container.status in ("running", "created", "restarting"):
-            return
-        code = state.get("ExitCode")
+    def check(self, how: str = "ended", grace: float = 0.0) -> None:
+        """Raises when it does not run any more: with its status, what it printed, and the setting when memory was the reason. ``grace``:
+        how long it is looked at, in seconds; who loses a connection knows of the end before the engine does."""
+        deadline = time.monotonic() + grace
+        while self._runs():
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(_LOOK)
+        state, setting = self._container.attrs["State"], self.wanted.memory_setting
+        if state.get("ExitCode") == _KILLED and not state.get("OOMKilled"):
+            time.sleep(_LOOK)  # that it was memory may be known a moment later
+            self._runs()
+            state = self._container.attrs["State"]
         if state.get("OOMKilled"):
-            setting = self.wanted.memory_setting
             raise self._failed(f"{how}: it needed more memory than it may have (`{setting}` is {self.wanted.memory_mb})",
                                f"load less, or raise `{setting}`")
-        reason = f"; {state['Error']}" if state.get("Error") else ""
-        raise self._failed(f"{how}, with status {code}{reason}", "see what it printed, and mend it")
+        killed = f" (killed; often: out of memory, `{setting}` is {self.wanted.memory_mb})" if state.get("ExitCode") == _KILLED else ""
+        reason = f"; {plain(state['Error'])}" if state.get("Error") else ""
+        raise self._failed(f"{how} with status {state.get('ExitCode')}{killed}{reason}", "see what it printed, and mend it")
+
+    def _runs(self) -> bool:
+        with spoken(f"{self.wanted.name}: cannot be looked up"):
+            self._container.reload()
+        return self._container.status in ("running", "created", "restarting", "paused")
 
     def failed(self, sentence: str, cure: str, printed: str) -> RetrieverFailed:
         """One problem: its first line is a sentence, the others are what came with it."""
+        printed = self._hidden(printed)
         return RetrieverFailed("\n".join((f"{self.wanted.name}: {sentence}", *(["It printed:", printed] if printed else []))), cure)
 
     def _failed(self, sentence: str, cure: str) -> RetrieverFailed:
         printed = self.printed()
-        return self.failed(sentence, cure, quoted(printed.decode("utf-8", "replace"), _LAST_LINES) if printed.strip() else "")
+        return self.failed(sentence, cure, quoted(printed, _LAST_LINES) if printed.strip() else "")
 
-    def printed(self) -> bytes:
-        """What it wrote to its standard output and error: the last lines. Empty when nobody can say any more."""
+    def printed(self) -> str:
+        """The last lines of its standard output and error, without its secrets. Empty when nobody can say any more."""
         with contextlib.suppress(Exception):
-            return bytes(self._container.logs(tail=_TAIL))
-        return b""
+            return self._hidden(bytes(self._container.logs(tail=_TAIL)).decode("utf-8", "replace"))
+        return ""
 
     def remove(self) -> None:
         """With its volumes. Never raises: it is called while something else is on its way up."""

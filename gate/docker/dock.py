@@ -16,13 +16,15 @@ from gate.figures import plural
 
 class Wanted(NamedTuple):
     """A container as it is wanted. ``name``: what it is called in messages; ``mount``: folder of this machine and its place inside,
-    read-only; ``fixed``: the port has to have the same number outside; ``writable``: its root file system, thrown away with it."""
+    read-only; ``secrets``: values that
+    are never shown; ``fixed``: the port has to have the same number outside; ``writable``: its root file system, thrown away with it."""
 
     name: str
     image: str
     command: tuple[str, ...] = ()
     entrypoint: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
+    secrets: tuple[str, ...] = ()
     user: str = ""
     memory_mb: int = 2048
     memory_setting: str = "memory_mb"

@@ -7,6 +7,8 @@ import socket
 from typing import NamedTuple
 
 HOST = "127.0.0.1"
+# How long to look for the end of a container after nothing answered any more. Seconds.
+GRACE = 2.0
 # Longer than a proxy needs to notice that nobody is behind it, short enough to ask often. Seconds.
 _GLANCE = 0.2
 _PATIENCE = 2.0

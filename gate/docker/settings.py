@@ -82,6 +82,14 @@ def read_env(section: Section) -> tuple[tuple[str, SecretText], ...]:
     return tuple(found)
 
 
-def filled(env: tuple[tuple[str, SecretText], ...], variables: Mapping[str, str], key: str) -> dict[str, str]:
+class Environment(NamedTuple):
+    """``values``: name → value; ``secrets``: what was put in from variables, never to be shown."""
+
+    values: dict[str, str]
+    secrets: tuple[str, ...]
+
+
+def filled(env: tuple[tuple[str, SecretText], ...], variables: Mapping[str, str], key: str) -> Environment:
     """With the values of secrets. Raises RetrieverFailed when one is missing. ``key``: the setting, for the message."""
-    return {name: text.filled(variables, f"{key}.{name}") for name, text in env}
+    values = {name: text.filled(variables, f"{key}.{name}") for name, text in env}
+    return Environment(values, tuple(variables[name] for _, text in env for name in text.names))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gate.docker.health import HOST, Health
+from gate.docker.health import GRACE, HOST, Health
 from gate.docker.settings import Image, filled, read_container
 from gate.errors import RetrieverFailed
 from gate.fields import Section
@@ -101,13 +101,14 @@ class ContainerRetriever:
         from gate.docker.dock import Dock, Wanted
 
         container, limits, snapshot = self.options.container, self.settings.limits, self._given.snapshot
+        environment = filled(container.env, self._given.world.variables, "retriever.env")
         dock = Dock()
         around.callback(dock.close)
         self._notes += dock.notes
         box = self._box = Box(dock, Wanted(
-            "the retriever's container", container.image, container.command, container.entrypoint,
-            filled(container.env, self._given.world.variables, "retriever.env"), container.user or NOBODY, limits.memory_mb,
-            "retriever.limits.memory_mb", container.port, mount=(snapshot.path, container.mount) if snapshot else None))
+            "the retriever's container", container.image, container.command, container.entrypoint, environment.values, environment.secrets,
+            container.user or NOBODY, limits.memory_mb, "retriever.limits.memory_mb", container.port,
+            mount=(snapshot.path, container.mount) if snapshot else None))
         around.callback(self._remove)
         port = box.start()
         box.wait(Health(self.options.http.health), limits.start_seconds, "retriever.limits.start_seconds")
@@ -115,7 +116,7 @@ class ContainerRetriever:
 
     def _remove(self) -> None:
         assert self._box is not None
-        self.captured.add(self._box.printed())
+        self.captured.add(self._box.printed().encode())
         self._box.remove()
 
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
@@ -127,7 +128,7 @@ class ContainerRetriever:
                     self._box.check()
                 yield query_id, ranking
         except RetrieverFailed:
-            self._box.check()  # that it has ended says more than that nobody answers
+            self._box.check(grace=GRACE)  # that it has ended says more than that nobody answers
             raise
 
     def __exit__(self, *exc: object) -> None:

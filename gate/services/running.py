@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gate.docker.health import GRACE
 from gate.errors import RetrieverFailed
 from gate.world import World
 
@@ -44,12 +45,12 @@ class Services:
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         with self._around:
             if kind is not None and issubclass(kind, RetrieverFailed):
-                self.check()
+                self.check(GRACE)
 
-    def check(self) -> None:
-        """Raises when a service has ended: whatever failed without it is its fault."""
+    def check(self, grace: float = 0.0) -> None:
+        """Raises when a service has ended: whatever failed without it is its fault. ``grace``: how long they are looked at, in seconds."""
         for box in self._boxes:
-            box.check()
+            box.check(grace=grace)
 
     def _start(self, around: ExitStack) -> None:
         from gate.docker.box import Box
@@ -63,9 +64,10 @@ class Services:
         snapshot = self._snapshot
         for each in self._services:
             container, key = each.container, f"services.{each.name}"
+            environment = filled(container.env, self._world.variables, f"{key}.env")
             box = Box(dock, Wanted(
                 f"service {each.name}", container.image, container.command, container.entrypoint,
-                filled(container.env, self._world.variables, f"{key}.env"), container.user, each.memory_mb, f"{key}.memory_mb",
+                environment.values, environment.secrets, container.user, each.memory_mb, f"{key}.memory_mb",
                 container.port, True, (snapshot, container.mount) if snapshot else None, True, tuple(filter(None, ("/tmp", each.data))),
                 _BECOME_ANOTHER))
             around.callback(box.remove)

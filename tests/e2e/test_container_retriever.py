@@ -98,9 +98,9 @@ def test_it_finds_what_the_same_code_finds_in_the_gates_own_child(project, tmp_p
 
 
 @pytest.mark.parametrize(("mode", "more", "said"), [
-    ("leave", {}, ("ended by itself, with status 7", "| ::error::I cannot go on", "| the index is gone")),
+    ("leave", {}, ("ended with status 7", "| ::error::I cannot go on", "| the index is gone")),
     ("memory", {"query_seconds": "memory_mb: 64"}, ("needed more memory than it may have (`retriever.limits.memory_mb` is 64)",)),
-    ("broken", {}, ("ended before it was ready, with status 1", "| no index at /nowhere")),
+    ("broken", {}, ("ended before it was ready with status 1", "| no index at /nowhere")),
     ("deaf", {"query_seconds": "start_seconds: 2"}, ("was not ready within 2 s (`retriever.limits.start_seconds`)", "nothing listens on",
                                                       "| search is starting")),
 ])
@@ -119,7 +119,7 @@ def test_one_that_is_killed_from_outside_is_exit_3_and_the_rest_is_asked_with_re
     subprocess.run(["docker", "kill", mine], check=True, capture_output=True)
     assert process.wait(60) == 3
     problem = json.loads((folder / "out" / "report.json").read_text())["problems"][0]
-    assert "ended by itself, with status 137" in problem
+    assert "ended with status 137" in problem
     code, log, report = gate(folder, "--resume")
     assert code == 0 and report["primary"]["n"] == 142, log
     assert "are those of an earlier run that was interrupted" in log

@@ -190,7 +190,7 @@ def test_a_service_that_ends_in_the_middle_is_named_and_not_the_retriever_that_m
     subprocess.run(["docker", "kill", mine], check=True, capture_output=True)
     assert process.wait(60) == 3
     problem = json.loads((folder / "out" / "report.json").read_text())["problems"][0]
-    assert problem.startswith("service search: ended by itself, with status 137")
+    assert problem.startswith("service search: ended with status 137")
 
 
 @pytest.mark.parametrize(("more", "said"), [
