@@ -82,6 +82,7 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
               "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False,
               "baseline.branch": "b", "baseline.path": "b.json.gz",
+              "services": {"db": {"image": "db@sha256:" + "0" * 64, "port": 5432}},
               "splits": ["dev"], "repeat": 1, "tiers": {"nightly": {"splits": ["blind"], "repeat": 1, "policy": {"primary": "rr"}}}}
     for store, other in (("branch", "baseline.path"), ("file", "baseline.branch")):
         config: dict = {}
@@ -110,6 +111,17 @@ def test_every_kind_of_retriever_is_described_by_an_example_that_is_accepted_and
     source = Path(module_of(kind).__file__).read_text()
     read = set(re.findall(r'\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\("([a-z_]+)"', source))
     assert all(f"`{key}`" in part for key in read), read
+
+
+def test_every_example_of_a_service_is_accepted_and_every_key_of_one_is_described():
+    page = (ROOT / "docs/services.md").read_text()
+    examples = re.findall(r"```yaml\n(services:\n.*?)```", page, re.S)
+    rest = 'golden: g.jsonl\nretriever: {kind: bm25}\nsnapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
+    for example in examples:
+        assert len(parse_settings((rest + example.replace("sha256:…", "sha256:" + "0" * 64)).encode(), "c.yml", "c.yml").services) == 1
+    sources = "".join((ROOT / f"gate/{name}/settings.py").read_text() for name in ("services", "docker"))
+    read = set(re.findall(r'(?:text|number|integer|mapping|raw|read_words|read_place)\((?:section, )?"([a-z_]+)"', sources))
+    assert len(examples) == 5 and "restore" in read and all(f"`{key}`" in page for key in read), read
 
 
 def test_every_section_of_the_readme_that_an_error_names_exists():

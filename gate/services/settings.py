@@ -107,6 +107,7 @@ def _commands(section: Section) -> tuple[tuple[str, ...], ...]:
         elif isinstance(item, list) and item and all(isinstance(word, str) for word in item) and item[0].strip():
             found.append(tuple(item))
         else:
-            section.problem("restore", "`restore` must be a list of commands: each a list of words, or text for the service's shell")
+            hint = "; text with `: ` in it has to be quoted" if isinstance(item, dict) else ""
+            section.problem("restore", f"`restore` must be a list of commands: each a list of words, or text for the service's shell{hint}")
             return ()
     return tuple(found)
