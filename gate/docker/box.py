@@ -13,7 +13,7 @@ from pathlib import Path
 from gate.docker import leftovers
 from gate.docker.dock import Dock, Wanted
 from gate.docker.engine import plain, spoken
-from gate.docker.health import Health, answers, port_open
+from gate.docker.health import GRACE, Health, answers, port_open
 from gate.docker.images import fetch_image
 from gate.docker.own import read_file
 from gate.errors import RetrieverFailed
@@ -69,7 +69,11 @@ class Box:
                 seen = read_file(self._container, f"{place}/{PROOF}", _MOST_PROOF)
             except (tarfile.TarError, FileNotFoundError):
                 seen = b""
-        if seen != (folder / PROOF).read_bytes():
+            try:
+                meant = (folder / PROOF).read_bytes()
+            except OSError:
+                meant = None
+        if seen != meant:
             raise RetrieverFailed(f"{self.wanted.name}: would see something else than the snapshot at {place}: the Docker engine has other "
                                   "files under that path than the gate", "run the gate on the machine of the Docker engine")
 
@@ -121,27 +125,33 @@ class Box:
     def run(self, command: Sequence[str], seconds: float) -> tuple[int, Captured]:
         """Run a command inside; its status, and what it printed. A status of -1: it was not over within ``seconds``."""
         output = Captured()
-        api = self._client.api
-        failures: list[BaseException] = []
-        with spoken(f"{self.wanted.name}: `{command[0]}` cannot be run in it"):
-            started = api.exec_create(self._container.id, list(command))["Id"]
+        try:
+            with spoken(f"{self.wanted.name}: `{command[0]}` cannot be run in it"):
+                return self._executed(command, seconds, output), output
+        except RetrieverFailed:
+            self.check(grace=GRACE)  # nothing can be run in what has ended
+            raise
 
-            def follow() -> None:
-                try:
-                    for piece in api.exec_start(started, stream=True):
-                        output.add(piece)
-                except Exception as error:  # told to whoever waits for it
-                    failures.append(error)
+    def _executed(self, command: Sequence[str], seconds: float, output: Captured) -> int:
+        api, failures = self._client.api, []
+        started = api.exec_create(self._container.id, list(command))["Id"]
 
-            reader = threading.Thread(target=follow, daemon=True)
-            reader.start()
-            reader.join(seconds)
-            if reader.is_alive():
-                return -1, output
-            if failures:
-                raise failures[0]
-            code = api.exec_inspect(started)["ExitCode"]
-        return -1 if code is None else int(code), output
+        def follow() -> None:
+            try:
+                for piece in api.exec_start(started, stream=True):
+                    output.add(piece)
+            except Exception as error:  # told to whoever waits for it
+                failures.append(error)
+
+        reader = threading.Thread(target=follow, daemon=True)
+        reader.start()
+        reader.join(seconds)
+        if reader.is_alive():
+            return -1
+        if failures:
+            raise failures[0]
+        code = api.exec_inspect(started)["ExitCode"]
+        return -1 if code is None else int(code)
 
     def check(self, how: str = "ended", grace: float = 0.0) -> None:
         """Raises when it does not run any more: with its status, what it printed, and the setting when memory was the reason. ``grace``:

@@ -11,7 +11,7 @@ from gate.retrievers.output import readable
 
 SOCKET = "/var/run/docker.sock"
 # Between two pieces of an answer. Seconds.
-_PATIENCE = 60
+_PATIENCE = 120
 _LONGEST = 500
 
 
@@ -43,9 +43,10 @@ def plain(error: object) -> str:
 def spoken(doing: str, cure: str = "see what the Docker engine says of it") -> Iterator[None]:
     """Turns what goes wrong between the gate and the engine into a :class:`RetrieverFailed`. ``doing``: what was tried."""
     import requests
+    import urllib3
     from docker.errors import DockerException
 
     try:
         yield
-    except (DockerException, requests.RequestException) as error:
+    except (DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise RetrieverFailed(f"{doing}: {plain(error)}", cure) from None

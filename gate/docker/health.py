@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import socket
 from typing import NamedTuple
 
@@ -50,6 +49,8 @@ def port_taken(port: int) -> bool:
 
 def answers(port: int, path: str) -> str:
     """Empty when ``GET path`` is answered with a status below 400, else what happened instead. No proxy, no redirect."""
+    import http.client
+
     connection = http.client.HTTPConnection(HOST, port, timeout=_PATIENCE)
     try:
         connection.request("GET", path, headers={"User-Agent": "retrieval-gate"})

@@ -91,7 +91,7 @@ def _restore(service: Service, box: Box) -> None:
         code, printed = box.run(command, max(0.0, deadline - time.monotonic()))
         if code == 0:
             continue
-        box.check(f"ended while {which} was running")
+        box.check(f"ended while {which} was running", GRACE)
         text = printed.text(_LAST_LINES)
         if code == -1 and time.monotonic() >= deadline:
             raise box.failed(f"{which} was not over within {service.restore_seconds:g} s (`{setting}`)",

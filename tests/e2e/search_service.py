@@ -83,7 +83,7 @@ class Search(BaseHTTPRequestHandler):
 
 print("search is starting", flush=True)
 if MODE == "broken":
-    sys.exit("no index at /nowhere")
+    sys.exit("no index at /nowhere, key " + os.environ.get("KEY", "none"))
 if MODE == "deaf":
     time.sleep(600)
 ThreadingHTTPServer(("0.0.0.0", int(os.environ.get("PORT", 8080))), Search).serve_forever()

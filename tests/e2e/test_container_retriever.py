@@ -100,7 +100,7 @@ def test_it_finds_what_the_same_code_finds_in_the_gates_own_child(project, tmp_p
 @pytest.mark.parametrize(("mode", "more", "said"), [
     ("leave", {}, ("ended with status 7", "| ::error::I cannot go on", "| the index is gone")),
     ("memory", {"query_seconds": "memory_mb: 64"}, ("needed more memory than it may have (`retriever.limits.memory_mb` is 64)",)),
-    ("broken", {}, ("ended before it was ready with status 1", "| no index at /nowhere")),
+    ("broken", {}, ("ended before it was ready with status 1", "| no index at /nowhere, key none")),
     ("deaf", {"query_seconds": "start_seconds: 2"}, ("was not ready within 2 s (`retriever.limits.start_seconds`)", "nothing listens on",
                                                       "| search is starting")),
 ])
@@ -110,6 +110,15 @@ def test_one_that_fails_is_no_judgement_and_the_report_says_why(project, mode, m
     problem = "\n".join(report["problems"])
     assert all(words in problem for words in said), problem
     assert not [line for line in log.splitlines() if line.startswith("::error::I")]
+
+
+def test_a_secret_that_it_was_given_is_in_no_report_although_it_prints_it(project):
+    folder = project(config("broken").replace("{MODE: broken}", '{MODE: broken, KEY: "${SEARCH_KEY}"}'))
+    code, log, report = gate(folder, SEARCH_KEY="s3cret-of-the-team")
+    assert code == 3 and "| no index at /nowhere, key ***" in report["problems"][0]
+    assert "s3cret" not in log and not [path for path in (folder / "out").iterdir() if b"s3cret" in path.read_bytes()]
+    code, log, _ = gate(folder)
+    assert code == 3 and "`retriever.env.KEY` needs the variable SEARCH_KEY" in log
 
 
 def test_one_that_is_killed_from_outside_is_exit_3_and_the_rest_is_asked_with_resume(project):

@@ -151,8 +151,9 @@ def test_in_the_gates_image_the_retrievers_child_reaches_it_at_localhost_too(tmp
         fake.assert_clean()
 
 
-def search_config(port: int, more: str, mode: str = "") -> str:
-    return f"""golden: golden.jsonl
+def search_config(port: int, more: str, mode: str = "", health: str = "{http: /}", repeat: int = 1) -> str:
+    return f"""repeat: {repeat}
+golden: golden.jsonl
 snapshot: {{path: snapshot, digest: "{read_manifest(ROOT / 'examples/snapshot').tree_digest}"}}
 retriever:
   kind: http
@@ -164,7 +165,7 @@ services:
     image: {search_image()}
     port: {port}
     env: {{PORT: {port}, MODE: "{mode}"}}
-    health: {{http: /}}
+    health: {health}
 {more}"""
 
 
@@ -177,8 +178,8 @@ def test_a_folder_of_the_snapshot_is_copied_to_where_the_service_may_change_it(t
       - touch /app/index/new && rm /app/index/$(ls /app/index | head -1)
 """
     before = {path: path.read_bytes() for path in (ROOT / "examples/snapshot/index").iterdir()}
-    code, log, _ = gate(put(tmp_path, files_of(search_config(port, more))))
-    assert code == 0, log
+    code, log, report = gate(put(tmp_path, files_of(search_config(port, more, repeat=2))))
+    assert code == 0 and report["noise"]["repeats"] == 2, log  # for the second run it was copied anew
     assert {path: path.read_bytes() for path in (tmp_path / "snapshot/index").iterdir()}.keys() == \
         {tmp_path / "snapshot/index" / path.name for path in before}
 
@@ -202,6 +203,13 @@ def test_a_service_that_cannot_be_made_ready_is_exit_3_and_says_why(tmp_path, mo
     code, log, report = gate(put(tmp_path, files_of(search_config(free_port(), more))))
     assert (code, report["verdict"]) == (3, "cannot-decide"), log
     assert said in report["problems"][0]
+
+
+@pytest.mark.parametrize("health", ["{http: /}", "{command: ['true']}", "{command: [sh, -c, 'exit 3']}"])
+def test_a_service_that_ends_before_it_is_ready_is_named_with_its_last_lines(tmp_path, health):
+    code, _, report = gate(put(tmp_path, files_of(search_config(free_port(), "    restore: [[sleep, '9']]\n", "broken", health))))
+    assert code == 3 and report["problems"][0].startswith("service search: ended ")
+    assert "with status 1" in report["problems"][0] and "| no index at /nowhere" in report["problems"][0]
 
 
 def test_a_port_that_is_in_use_is_named(tmp_path):
