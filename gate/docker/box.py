@@ -16,6 +16,7 @@ from gate.docker.engine import plain, spoken
 from gate.docker.health import GRACE, Health, answers, port_open
 from gate.docker.images import fetch_image
 from gate.docker.own import read_file
+from gate.docker.pipe import Pipe
 from gate.errors import RetrieverFailed
 from gate.retrievers.output import Captured, quoted
 from gate.web.masking import Mask
@@ -50,7 +51,7 @@ class Box:
                 security_opt=["no-new-privileges:true"], read_only=not wanted.writable,
                 tmpfs=dict.fromkeys(wanted.tmpfs, f"size={memory}"), mounts=mounts, mem_limit=memory, memswap_limit=memory,
                 pids_limit=PIDS, labels={leftovers.LABEL: leftovers.owner_of(dock.own)}, use_config_proxy=False,
-                log_config=LogConfig(type="json-file", config=_LOG), **dock.network(wanted))
+                log_config=LogConfig(type="json-file", config=_LOG), stdin_open=wanted.stdin, **dock.network(wanted))
         leftovers.watch(self._container.id)
         try:
             self._prove()
@@ -101,6 +102,11 @@ class Box:
         published = (self._container.attrs["NetworkSettings"].get("Ports") or {}).get(f"{port}/tcp") or []
         self.port = int(published[0]["HostPort"]) if published else port
         return self.port
+
+    def attach(self) -> Pipe:
+        """Its standard input and output, before the start: so nothing of them is missed."""
+        with spoken(f"{self.wanted.name}: its standard input cannot be had"):
+            return Pipe(self._container.attach_socket(params={"stdin": 1, "stdout": 1, "stream": 1}))
 
     def wait(self, health: Health, seconds: float, setting: str) -> None:
         """Until it is ready, at most ``seconds``. ``setting``: the name of that limit."""

@@ -17,7 +17,8 @@ from gate.figures import plural
 class Wanted(NamedTuple):
     """A container as it is wanted. ``name``: what it is called in messages; ``mount``: folder of this machine and its place inside,
     read-only; ``secrets``: values that
-    are never shown; ``fixed``: the port has to have the same number outside; ``writable``: its root file system, thrown away with it."""
+    are never shown; ``fixed``: the port has to have the same number outside; ``writable``: its root file system, thrown away with
+    it; ``alone``: without a network."""
 
     name: str
     image: str
@@ -34,6 +35,8 @@ class Wanted(NamedTuple):
     writable: bool = False
     tmpfs: tuple[str, ...] = ("/tmp",)
     capabilities: tuple[str, ...] = ()
+    stdin: bool = False
+    alone: bool = False
 
 
 class Dock:
@@ -55,6 +58,8 @@ class Dock:
 
     def network(self, wanted: Wanted) -> dict[str, Any]:
         """Arguments that put a container where the gate can reach it."""
+        if wanted.alone:
+            return {"network_mode": "none"}
         if wanted.port and (self.own or wanted.fixed) and port_taken(wanted.port):
             raise RetrieverFailed(f"{wanted.name}: port {wanted.port} is in use already",
                                   "end what listens there, or choose another port")

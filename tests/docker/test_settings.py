@@ -62,6 +62,16 @@ def test_what_must_be_said_is_missed(missing):
     assert any(f"`{missing}` is missing" in problem for problem in problems(text))
 
 
+def test_asked_by_lines_it_needs_no_port_and_can_do_without_a_network():
+    text = f"golden: g.jsonl\nretriever: {{kind: container, image: '{IMAGE}', stdio: true, network: none}}\n"
+    options = read(text).retriever.options
+    assert options.http is None and options.alone
+    assert "nobody can ask it over HTTP" in problems(container("  network: none\n"))[0]
+    found = problems(container("  stdio: true\n  concurrency: 2\n"))
+    assert [words for words in ("`http` has no meaning", "`port` has no meaning", "one query is asked after another")
+            if not any(words in problem for problem in found)] == []
+
+
 def test_root_is_possible_only_when_it_is_asked_for():
     assert read(container()).retriever.options.container.user == "" and NOBODY == "65534:65534"
     assert read(container("  user: 0\n")).retriever.options.container.user == "0"

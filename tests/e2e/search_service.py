@@ -46,9 +46,9 @@ def misbehave():
     if MODE == "slow":
         time.sleep(0.02)
     if MODE == "spy" and asked == 1:
-        print("SPY " + json.dumps(spy()), flush=True)
+        print("SPY " + json.dumps(spy()), file=sys.stderr, flush=True)
     if MODE == "leave" and asked == 3:
-        print("::error::I cannot go on\nthe index is gone", flush=True)
+        print("::error::I cannot go on\nthe index is gone", file=sys.stderr, flush=True)
         os._exit(7)
     if MODE == "memory" and asked == 3:
         held = []
@@ -81,6 +81,20 @@ class Search(BaseHTTPRequestHandler):
         pass
 
 
+def lines():
+    from search.retriever import retrieve
+
+    for line in sys.stdin:
+        question = json.loads(line)
+        misbehave()
+        if MODE == "spy" and attempt(lambda: socket.create_connection(("198.51.100.1", 80), 1)) != "OSError":
+            sys.exit("there is a network")
+        print(json.dumps({"id": question["id"], "ranked": retrieve(question["query"], question["n"])}), flush=True)
+
+
+if "--stdio" in sys.argv:
+    lines()
+    sys.exit()
 print("search is starting", flush=True)
 if MODE == "broken":
     sys.exit("no index at /nowhere, key " + os.environ.get("KEY", "none"))

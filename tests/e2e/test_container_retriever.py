@@ -97,6 +97,26 @@ def test_it_finds_what_the_same_code_finds_in_the_gates_own_child(project, tmp_p
     assert described["image"] == search_image() and described["http"]["url"] == "/search"
 
 
+def stdio(mode: str = "") -> str:
+    text = config(mode)
+    asked = text[text.index("  port: 8080"):text.index("  limits:")]
+    env = f"  env: {{MODE: {mode}}}\n" if mode else ""
+    return text.replace(asked, f"  stdio: true\n  network: none\n  command: [python, service.py, --stdio]\n{env}")
+
+
+def test_by_lines_it_needs_no_network_and_finds_the_same(project):
+    folder = project(config())
+    assert gate(folder, "--record", "main.json.gz")[0] == 0
+    code, log, report = gate(project(stdio("spy")), "--baseline", "main.json.gz")
+    assert (code, report["primary"]["changed"]) == (0, 0), log
+    assert report["metadata"]["retriever"]["network"] == "none"
+
+
+def test_one_that_ends_while_it_is_asked_by_lines_is_named_with_its_last_lines(project):
+    code, log, report = gate(project(stdio("leave")))
+    assert code == 3 and "ended with status 7" in report["problems"][0] and "| the index is gone" in report["problems"][0], log
+
+
 @pytest.mark.parametrize(("mode", "more", "said"), [
     ("leave", {}, ("ended with status 7", "| ::error::I cannot go on", "| the index is gone")),
     ("memory", {"query_seconds": "memory_mb: 64"}, ("needed more memory than it may have (`retriever.limits.memory_mb` is 64)",)),
