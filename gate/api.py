@@ -6,7 +6,7 @@ Glue, like the command line: what is given is turned into the pipeline's own obj
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gate.golden.model import GoldenSet
 from gate.golden.read import golden_of, read_golden
 from gate.policy import Policy
 from gate.results import Evaluation, Outcome, chosen_metrics
+from gate.retrievers.callee import askable
 from gate.retrievers.inline import ask, run_of
 from gate.runs import Run
 from gate.scoring.beside import extras, with_shown
@@ -26,7 +27,7 @@ from gate.scoring.units import UNITS
 from gate.validity import check_cut, found_nothing
 
 Golden = str | os.PathLike[str] | GoldenSet | Iterable[Mapping[str, Any]]
-Retrieve = Callable[[str, int], Any]
+Retrieve = Any  # a function (query, n), async or not, or an object with `invoke` or `retrieve`
 Stored = Run | str | os.PathLike[str] | Mapping[Any, Any]
 
 
@@ -34,10 +35,12 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
              metrics: str | Iterable[str | Metric] | None = None, unit: str = "doc") -> Evaluation:
     """Score a retriever, or what it once returned.
 
-    ``golden``: path of a golden.jsonl, a GoldenSet, or an iterable of dicts, each a line of one. ``retrieve``: a function that takes
-    (query, n) and returns at most n results, best first: ids, (id, score) pairs, or dicts with ``doc`` or ``id`` and optionally ``score``,
-    ``chunk``, ``start``, ``end``; or a Run, the path of a run file or record, or a dict of query id → such a list. A function is asked for
-    ``fetch`` results of every query, here and now, in this process; a stored run is taken as deep as it is.
+    ``golden``: path of a golden.jsonl, a GoldenSet, or an iterable of dicts, each a line of one. ``retrieve``: a function, async or not,
+    that takes (query, n) and returns at most n results, best first: ids, (id, score) pairs, or dicts with ``doc`` or ``id`` and optionally
+    ``score``, ``chunk``, ``start``, ``end``; or a dict with such a list as ``ranked``, and optionally ``candidates``, ``cost``, ``ms``; an
+    object with ``invoke`` or ``retrieve``, as LangChain and LlamaIndex have them (docs/retrievers.md); or a Run, the path of a run file or
+    record, or a dict of query id → such a list. What can be asked is asked for ``fetch`` results of every query, here and now, in this
+    process; a stored run is taken as deep as it is.
 
     ``metrics``: names as on the command line; by default hit@k, recall@k, rr (uncut) and ndcg@k. ``unit``: what a cutoff counts, ``doc``
     (distinct documents) or ``chunk``.
@@ -55,7 +58,7 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
     chosen = chosen_metrics((f"hit@{k}", f"recall@{k}", "rr", f"ndcg@{k}") if metrics is None else metrics)
     labels = _golden_set(golden)
     notes: tuple[str, ...] = ()
-    if callable(retrieve):
+    if not isinstance(retrieve, (str, os.PathLike, Mapping, Run)) and askable(retrieve):
         _deep_enough(chosen, fetch, "`fetch`")
         run, notes = ask(labels, retrieve, fetch)
         reference, depth = pipeline.Reference(run), fetch

@@ -1,5 +1,6 @@
 """The gate as a library, as notebooks and tests use it."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -251,12 +252,9 @@ def test_stopping_a_cell_stops_it():
 
 
 def test_a_function_that_cannot_be_asked_is_refused_before_the_first_query():
-    async def later(query, n):
-        return []
-
     class Client:
         async def __call__(self, query, n):
-            return []
+            yield "a"
 
     def one_by_one(query, n):
         yield "a"
@@ -264,11 +262,47 @@ def test_a_function_that_cannot_be_asked_is_refused_before_the_first_query():
     async def streamed(query, n):
         yield "a"
 
-    for function, words in ((later, "later is async"), (Client(), "Client is async"), (streamed, "streamed is async"),
+    for function, words in ((Client(), "Client is a generator"), (streamed, "streamed is a generator"), (Client, "Client is a class"),
                             (one_by_one, "one_by_one is a generator, which returns no list"),
                             (lambda query: [], "must accept two arguments"), (7, "int is no run")):
         with pytest.raises(InvalidInput, match=words):
             evaluate(THREE, function)
+
+
+async def later(query, n):
+    await asyncio.sleep(0)
+    return find_all(query, n)
+
+
+class Framework:
+    def __init__(self, found=None):
+        self.found = found
+
+    async def ainvoke(self, query, config=None):
+        return self.found or [(doc, 1.0) for doc in find_all(query, 2)]
+
+
+@pytest.mark.parametrize("retrieve", [later, Framework(), Framework().ainvoke])
+def test_what_is_async_is_waited_for_also_where_a_loop_runs_already(retrieve):
+    async def cell():  # as in a notebook
+        return evaluate(THREE, retrieve)
+
+    assert evaluate(THREE, retrieve).means == asyncio.run(cell()).means == evaluate(THREE, find_all).means
+
+
+def test_an_object_that_is_not_told_how_many_are_wanted_is_noted_once():
+    assert [note for note in evaluate(THREE, Framework()).notes if "is not told how many are wanted" in note] == [
+        "no query got more than 2 of the 20 results that were asked for: Framework is not told how many are wanted, so its own number "
+        "(`k`, `similarity_top_k`) decides"]
+    assert not evaluate(THREE, Framework(["a"] * 20)).notes
+
+
+def test_candidates_and_costs_of_a_two_stage_retriever_are_kept():
+    one = [{"id": "q", "query": "x", "relevant": ["a"]}]
+    result = {"ranked": ["z"], "candidates": ["z", ("a", 0.5)], "cost": 0.25, "ms": 7}
+    asked, stored = evaluate(one, lambda query, n: result), evaluate(one, {"q": result})
+    assert asked.run.rankings == stored.run.rankings
+    assert asked.run.rankings["q"] == Ranking(["z"], candidates=["z", "a"], cost=0.25, ms=7.0)
 
 
 @pytest.mark.parametrize("options, words", [({"k": 0}, "`k` must be a whole number from 1, not 0"), ({"fetch": True}, "`fetch` must be"),

@@ -9,6 +9,7 @@ import yaml
 
 from gate import __version__
 from gate.delivery import outputs
+from gate.embedding.base import KINDS as EMBEDDINGS
 from gate.github.comments import STATUSES, CommentResult
 from gate.inputs import drop_secrets, read_inputs
 from gate.policy import Policy
@@ -141,3 +142,16 @@ def test_every_question_in_the_readme_that_quotes_an_error_quotes_a_real_one():
 @pytest.mark.parametrize("path", ["LICENSE", "README.md", "action.yml", "Dockerfile", "entrypoint.py", "tests/README.md"])
 def test_the_given_top_level_is_there(path):
     assert (ROOT / path).is_file()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EMBEDDINGS if kind != "snapshot"])
+def test_every_kind_of_query_vectors_is_described_by_its_keys(kind):
+    whole = RETRIEVERS.split("\n## Query vectors\n")[1].split("\n## ")[0]
+    part = whole.split(f"\n### {kind}\n")[1].split("\n### ")[0]
+    assert f"| `{kind}` |" in whole
+    source = (ROOT / f"gate/embedding/{kind}.py").read_text()
+    read = set(re.findall(r'\.(?:text|choice|number|integer|boolean|strings|mapping|raw)\(\s*"([a-z_]+)"', source))
+    assert read and all(f"`{key}`" in part for key in read), read
+    for example in re.findall(r"```yaml\n(retriever:\n.*?)```", whole, re.S):
+        rest = 'golden: g.jsonl\nsnapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
+        assert parse_settings((rest + example).encode(), "c.yml", "c.yml").retriever.kind == "dense"

@@ -1,13 +1,18 @@
 """Query vectors from an endpoint: made once, kept, checked, and never quietly others than before."""
 
 import json
+import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.embedding.base import open_vectors, read_embedding
+from gate.embedding.cache import Stored, VectorCache, mark_of
 from gate.errors import GateError, RetrieverFailed
 from gate.fields import Section
 from gate.golden.model import Query
@@ -279,3 +284,29 @@ def test_settings_that_cannot_work_are_faults(more, message):
     ({"legs": {"x": {"embedding": {"reported": "a"}}}}, {"legs": {"x": {"embedding": {"reported": "b"}}}}, 1)])
 def test_only_a_change_that_is_known_is_warned_of(before, now, warned):
     assert len(model_warnings(before, now)) == warned
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+def test_what_is_kept_belongs_to_whom_the_workspace_belongs(server, tmp_path):
+    os.chown(tmp_path, 4321, 4321)
+    Asking(server, tmp_path / "cache")("a")
+    assert {place.stat().st_uid for place in (tmp_path / "cache").rglob("*")} == {4321} == {(tmp_path / "cache").stat().st_uid}
+
+
+KEPT = Stored({}).joined([mark_of(text) for text in "abc"], np.array([vector(text) for text in "abc"]), "small")
+
+
+@given(st.one_of(st.binary(max_size=300), st.tuples(st.integers(0, 10**6), st.integers(1, 255), st.integers(0, 10**6))))
+def test_whatever_is_in_the_file_only_what_was_kept_is_believed(damage):
+    with tempfile.TemporaryDirectory() as folder:
+        cache = VectorCache(Path(folder), {"model": "small"})
+        assert cache.save(KEPT) == ""
+        whole = cache.path.read_bytes()
+        if isinstance(damage, tuple):
+            place, bit, cut = damage[0] % len(whole), damage[1], damage[2] % (2 * len(whole))
+            damage = (whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1:])[:cut + 1]
+        cache.path.write_bytes(damage)
+        found, why = cache.load()
+        # White space before a number of the line, for instance, changes nothing that is believed.
+        assert (not found.rows and "was not used and is made anew" in why) or \
+            (found.rows == KEPT.rows and np.array_equal(found.vectors, KEPT.vectors) and found.reported == "small")

@@ -14,7 +14,7 @@ from gate.retrievers.base import Given
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("snapshot", "endpoint")
+KINDS = ("snapshot", "endpoint", "function")
 
 
 class QueryVectors(Protocol):

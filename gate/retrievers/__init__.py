@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python", "http", "container")
+KINDS = ("bm25", "dense", "run", "python", "command", "http", "container")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ("http", "container")
+CONCURRENT: tuple[str, ...] = ("python", "command", "http", "container")
 _MODULES = {"run": "runfile"}
 
 

@@ -21,7 +21,9 @@ from gate.retrievers.output import Captured
 from gate.retrievers.sandbox import Guard, User
 
 WORKER = Path(__file__).with_name("worker.py")
-TRACES = Path(__file__).with_name("traces.py")  # the worker reads it as well
+LAUNCHER = Path(__file__).with_name("launcher.py")
+# What the worker reads as well.
+PARTS = (LAUNCHER, *(Path(__file__).with_name(f"{name}.py") for name in ("traces", "results", "callee")))
 MAX_ANSWER = 8 * 1024**2
 _BLOCK = 64 * 1024
 # Without a pidfd, a death that no pipe shows (a fork holds the pipes open) is looked for this often. Seconds.
@@ -49,11 +51,14 @@ class Child:
     """Starts ``command`` followed by two numbers: the descriptors to read questions from and to write answers to.
 
     Raises OSError when it cannot be started. The child has its own session, the given environment, ``/`` as directory, an empty
-    standard input, and one pipe for standard output and error, which ends up in ``output``.
+    standard input, and one pipe for standard output and error, which ends up in ``output``. ``plain``: questions come on its standard
+    input instead and answers go to its standard output, and no numbers are added. It ends with the thread that made it.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], user: User | None, output: Captured) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], user: User | None, output: Captured,
+                 plain: bool = False) -> None:
         self.output = output
+        self._plain, self.way = plain, "standard output" if plain else "the answer pipe"
         self._guard = Guard(user)
         self._buffer = bytearray()
         inner_read, self._questions = os.pipe()
@@ -61,10 +66,11 @@ class Child:
         self._prints, prints_write = os.pipe()
         identity: dict[str, Any] = {} if user is None else {"user": user.uid, "group": user.gid, "extra_groups": []}
         try:
+            ways: dict[str, Any] = {"stdin": inner_read, "stdout": inner_write} if plain else \
+                {"stdin": subprocess.DEVNULL, "stdout": prints_write, "pass_fds": (inner_read, inner_write)}
             self._process = subprocess.Popen(
-                [*command, str(inner_read), str(inner_write)], env=dict(environment), cwd="/", stdin=subprocess.DEVNULL,
-                stdout=prints_write, stderr=prints_write, pass_fds=(inner_read, inner_write), start_new_session=True, umask=0o077,
-                **identity)
+                [*command, *([] if plain else [str(inner_read), str(inner_write)])], env=dict(environment), cwd="/",
+                stderr=prints_write, start_new_session=True, umask=0o077, **ways, **identity)
         except BaseException:
             for fd in (self._questions, self._answers, self._prints):
                 os.close(fd)
@@ -90,14 +96,17 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def _end(self) -> str:
-        """How it ended; empty while it lives. It is not reaped: until then nobody else gets its number, or its group's."""
+    def _code(self) -> int | None:
+        """Its status, or the negative number of the signal that ended it; None while it lives. It is not reaped: until then nobody else
+        gets its number, or its group's."""
         if hasattr(os, "waitid"):
             found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            code = None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-        else:
-            code = self._process.poll()  # macOS before Python 3.13
-        if code is None:
+            return None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        return self._process.poll()  # macOS before Python 3.13
+
+    def _end(self) -> str:
+        """How it ended; empty while it lives."""
+        if (code := self._code()) is None:
             return ""
         if code >= 0:
             return f"ended by itself with status {code}"
@@ -150,17 +159,17 @@ class Child:
             # It reads no more; the wait for the answer finds out why.
             return pending[len(pending):]
 
-    def exchange(self, message: Mapping[str, Any], mark: str, seconds: float) -> dict[str, Any]:
-        """Send ``message`` and wait for the object whose ``mark`` is this one. Raises :class:`ChildFault`."""
+    def exchange(self, message: Mapping[str, Any], mark: str, seconds: float, name: str = "mark") -> dict[str, Any]:
+        """Send ``message`` and wait for the object whose ``name`` is ``mark``. Raises :class:`ChildFault`."""
         deadline = time.monotonic() + seconds
-        pending = memoryview((jsonio.dumps({**message, "mark": mark}) + "\n").encode("utf-8", "replace"))
+        pending = memoryview((jsonio.dumps({**message, name: mark}) + "\n").encode("utf-8", "replace"))
         pending = self._send(pending)
         if pending:
             self._selector.register(self._questions, selectors.EVENT_WRITE)
         try:
             while True:
                 if (line := self._line()) is not None:
-                    return self._opened(line, mark)
+                    return self._opened(line, name, mark)
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise ChildFault("hang", f"gave no answer within {seconds:g} s")
@@ -179,6 +188,21 @@ class Child:
             if self._questions in self._selector.get_map():
                 self._selector.unregister(self._questions)
 
+    def run(self, seconds: float) -> int:
+        """Wait for its end while its output is read; its status. Raises :class:`ChildFault` when that takes too long or a signal ended
+        it."""
+        deadline = time.monotonic() + seconds
+        while (code := self._code()) is None:
+            if (left := deadline - time.monotonic()) <= 0:
+                raise ChildFault("hang", f"took longer than {seconds:g} s")
+            for key, _ in self._selector.select(left if self._pidfd is not None else min(left, _LOOK)):
+                if key.fd != self._pidfd and not self._read(key.fd):
+                    self._selector.unregister(key.fd)
+        self._drain()
+        if code < 0:
+            raise ChildFault("died", self._end())
+        return code
+
     def _last_words(self, how: str) -> None:
         """It is dead: an answer it had finished still counts, else raise."""
         while b"\n" not in self._buffer:
@@ -187,13 +211,13 @@ class Child:
             if len(self._buffer) == before or before > MAX_ANSWER:
                 raise ChildFault("died", f"its process {how}")
 
-    @staticmethod
-    def _opened(line: bytes, mark: str) -> dict[str, Any]:
+    def _opened(self, line: bytes, name: str, mark: str) -> dict[str, Any]:
         try:
             answer = jsonio.loads(line.decode())
         except ValueError:
-            raise ChildFault("protocol", "a line that is not JSON on the answer pipe") from None
-        if not isinstance(answer, dict) or answer.get("mark") != mark:
+            where = f"{self.way}, where only answers belong: {line[:80]!r}" if self._plain else self.way
+            raise ChildFault("protocol", f"a line that is not JSON on {where}") from None
+        if not isinstance(answer, dict) or answer.get(name) != mark:
             raise ChildFault("protocol", "an answer to another question than the one that was asked")
         return answer
 
@@ -209,8 +233,7 @@ class Child:
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        gone = self._guard.sweep()
-        self._guard.release()
+        gone = self._guard.release()
         self._drain()
         self._selector.close()
         for fd in (self._answers, self._prints, *([] if self._pidfd is None else [self._pidfd])):

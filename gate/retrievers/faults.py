@@ -13,7 +13,9 @@ from gate.retrievers.output import readable
 
 _CHARS, _LINES = 300, 16
 _KINDS = {"hang": "hung", "died": "died", "protocol": "answered nonsense", "early": "died"}
-_OWN_LIBRARIES = "in the action only the gate's own libraries are there: use kind `run` with your own environment"
+_OWN_LIBRARIES = ("in the action only the gate's own libraries are there: list it in a file that `retriever.requirements` names, or use "
+                  "kind `run` with your own environment")
+_LISTED = "only what `retriever.requirements` lists is there, and what that needs: add it, or another version of it"
 # How C++, Rust, numpy, the kernel and Python itself say that no memory was left.
 _NO_MEMORY = re.compile(r"bad_alloc|memory allocation of|allocate memory|out of memory|MemoryError", re.IGNORECASE)
 
@@ -45,8 +47,9 @@ class Raised:
         """The exception and its place, without a stop."""
         return self.error.rstrip(".") + (f" ({self.where})" if self.where else "")
 
-    def cure(self, limits: Limits, snapshot: bool) -> str:
-        """Where the exception alone says what to do; empty elsewhere."""
+    def cure(self, limits: Limits, snapshot: bool, requirements: bool = False) -> str:
+        """Where the exception alone says what to do; empty elsewhere. ``requirements``: it ran with packages of its own."""
+        libraries = _LISTED if requirements else _OWN_LIBRARIES
         name = f"`{self.name.replace('`', '')}`"
         if self.kind == "memory" or _NO_MEMORY.search(self.error):
             return memory_cure(limits)
@@ -60,19 +63,19 @@ class Raised:
         if self.kind in ("module", "import") and self.own:
             return "mend the import; `retriever.path` is the first directory of sys.path"
         if self.kind == "module":
-            return f"the module {name} is not installed where the gate runs; {_OWN_LIBRARIES}"
+            return f"the module {name} is not installed where the {'retriever' if requirements else 'gate'} runs; {libraries}"
         if self.kind == "import":
-            return f"the module {name} is not the one it was written for, or lacks a part of the system; {_OWN_LIBRARIES}"
+            return f"the module {name} is not the one it was written for, or lacks a part of the system; {libraries}"
         return ""
 
-    def start_cure(self, function: str, limits: Limits, snapshot: bool) -> str:
+    def start_cure(self, function: str, limits: Limits, snapshot: bool, requirements: bool = False) -> str:
         """What to do when ``function`` could not be imported for it."""
         module = function.partition(":")[0]
         if self.kind == "module" and f"{module}.".startswith(f"{self.name}."):
             return "check `retriever.function` and `retriever.path`, which is the first directory of sys.path"
         if self.kind == "exit":
             return "the module leaves the program when it is imported: put what is a program under `if __name__ == \"__main__\":`"
-        return self.cure(limits, snapshot) or "mend what the module does when it is imported; no query was asked yet"
+        return self.cure(limits, snapshot, requirements) or "mend what the module does when it is imported; no query was asked yet"
 
 
 def memory_cure(limits: Limits) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import time
@@ -18,7 +17,7 @@ from gate.runs import BadRanking, Ranking, Run, parse_ranking
 
 def run_of(results: Mapping[Any, Any], name: str) -> Run:
     """In-memory results, query id → list as a retriever returns it, as a run. Raises :class:`InvalidInput` with every fault."""
-    from gate.retrievers import worker
+    from gate.retrievers import results as reading
 
     rankings: dict[str, Ranking] = {}
     problems = [f"{name}: no ranking in it"] if not results else []
@@ -30,9 +29,12 @@ def run_of(results: Mapping[Any, Any], name: str) -> Run:
                 raise BadRanking("a query id must be a string")
             if query_id in rankings:
                 raise BadRanking("given as a number and as a string")
-            answer = worker.converted(value, len(value)) if isinstance(value, (list, tuple)) else {"ranked": value}
-            rankings[query_id] = value if isinstance(value, Ranking) else _ranking(answer)
-        except (worker.Unusable, BadRanking, jsonio.NotJson) as fault:
+            if not isinstance(value, Ranking):
+                ranked = value.get("ranked") if isinstance(value, Mapping) else value
+                whole = isinstance(ranked, (list, tuple))
+                value = _ranking(reading.converted(value, len(ranked)) if whole else {"ranked": value})
+            rankings[query_id] = value
+        except (reading.Unusable, BadRanking, jsonio.NotJson) as fault:
             problems.append(f"{name}: query {key!r}: {fault}")
     if problems:
         raise InvalidInput(problems, "give each query id a list of document ids, best first")
@@ -47,43 +49,47 @@ def _ranking(answer: Mapping[str, Any]) -> Ranking:
         raise BadRanking(f"cannot be written as JSON ({error})") from None
 
 
-def ask(golden: GoldenSet, retrieve: Callable[[str, int], Any], n: int) -> tuple[Run, tuple[str, ...]]:
+def ask(golden: GoldenSet, retrieve: Any, n: int) -> tuple[Run, tuple[str, ...]]:
     """All rankings, and what a reader should know of them."""
+    from gate.retrievers import callee
+
     name = getattr(retrieve, "__name__", type(retrieve).__name__)
-    for function in (retrieve, getattr(retrieve, "__call__", None)):  # noqa: B004 - of an object with one, it is what runs
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            raise InvalidInput(f"{name} is async", "give a plain function that waits for the answer itself")
-        if inspect.isgeneratorfunction(function):
-            raise InvalidInput(f"{name} is a generator, which returns no list", "give a function that returns list(…) of what it yields")
+    loop = callee.Loop()
     try:
-        inspect.signature(retrieve).bind("a query", 1)
-    except TypeError as error:
-        raise InvalidInput(f"{name} must accept two arguments, query and number of results ({error})") from None
-    except ValueError:
-        pass  # written in C: its signature is not known, the first call will tell
+        function = callee.Callee(retrieve, loop)
+    except callee.Refused as fault:
+        raise InvalidInput(f"{name} {fault}") from None
     rankings: dict[str, Ranking] = {}
     longer = 0
-    for query in golden.queries:
-        rankings[query.id], more = _one(retrieve, query.text, n)
-        longer += more
-    notes = (f"{plural(longer, 'query')} got more than {n} results; the rest was cut",) if longer else ()
-    return Run(rankings, name), notes
+    try:
+        for query in golden.queries:
+            rankings[query.id], more = _one(function, query.text, n)
+            longer += more
+    finally:
+        loop.close()
+    notes = [f"{plural(longer, 'query')} got more than {n} results; the rest was cut"] if longer else []
+    most = max((len(ranking.docs) for ranking in rankings.values()), default=0)
+    if not function.counted and 0 < most < n:
+        notes.append(f"no query got more than {most} of the {n} results that were asked for: {name} is not told how many are wanted, so "
+                     "its own number (`k`, `similarity_top_k`) decides")
+    return Run(rankings, name), tuple(notes)
 
 
 def _one(retrieve: Callable[[str, int], Any], text: str, n: int) -> tuple[Ranking, bool]:
     """One question; whether more came back than was asked for."""
-    from gate.retrievers import worker
+    from gate.retrievers import results
 
     started = time.perf_counter()
     try:
-        answer = worker.call(retrieve, text, n)
+        found = retrieve(text, n)
         took = (time.perf_counter() - started) * 1000
+        answer = results.converted(found, n)
         ranking = _ranking(answer)
-    except (worker.Unusable, BadRanking, jsonio.NotJson) as fault:
+    except (results.Unusable, BadRanking, jsonio.NotJson) as fault:
         return Ranking([], error=" ".join(str(fault).split())), False
     except (Exception, SystemExit) as error:  # not KeyboardInterrupt: whoever stops a cell means all of it
         return Ranking([], error=_raised(error)), False
-    ranking.ms = took
+    ranking.ms = took if ranking.ms is None else ranking.ms
     return ranking, answer["returned"] > n
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 
 KEEP = 64 * 1024
@@ -32,14 +33,31 @@ def quoted(text: str, last: int | None = None, without: Sequence[str] = ()) -> s
 
 
 class Captured:
-    """The first and the last half of ``keep`` bytes; the rest is counted and dropped."""
+    """The first and the last half of ``keep`` bytes; the rest is counted and dropped.
 
-    def __init__(self, keep: int = KEEP) -> None:
+    ``whole``: gets everything as well, where several processes print at once and each is quoted with its own words.
+    """
+
+    def __init__(self, keep: int = KEEP, whole: Captured | None = None) -> None:
         self.half = keep // 2
         self.total = 0
+        self._whole, self._lock = whole, threading.Lock()
         self._head, self._tail = bytearray(), bytearray()
 
+    @classmethod
+    def of(cls, text: str) -> Captured:
+        """With ``text`` in it."""
+        made = cls()
+        made.add(text.encode("utf-8", "replace"))
+        return made
+
     def add(self, data: bytes) -> None:
+        if self._whole is not None:
+            self._whole.add(data)
+        with self._lock:
+            self._add(data)
+
+    def _add(self, data: bytes) -> None:
         self.total += len(data)
         room = self.half - len(self._head)
         if room > 0:

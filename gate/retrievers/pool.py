@@ -110,10 +110,7 @@ class Pool:
             seat.close()
 
     def _one(self, seat: Seat, query: Query, depth: int) -> Ranking:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise RetrieverFailed(f"the run took longer than {self._limits.run_seconds:g} s; {self.so_far}",
-                                  "make the retriever faster, or raise `retriever.limits.run_seconds`")
+        left = self.left()
         started = time.monotonic()
         try:
             ranking = seat.ask(query, depth, min(left, self._limits.query_seconds))
@@ -126,6 +123,14 @@ class Pool:
             self._row = 0
             self._longer += cut(ranking, depth)
         return ranking
+
+    def left(self) -> float:
+        """Seconds until the run must be over. Raises :class:`RetrieverFailed` when it has to be over now."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise RetrieverFailed(f"the run took longer than {self._limits.run_seconds:g} s; {self.so_far}",
+                                  "make the retriever faster, or raise `retriever.limits.run_seconds`")
+        return left
 
     def _count(self, fault: QueryFailed) -> None:
         with self._lock:

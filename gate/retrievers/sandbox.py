@@ -9,10 +9,12 @@ import signal
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 USER = "retriever"
 NOBODY = 65534
@@ -116,20 +118,43 @@ class Guard:
     """What the gate changes about itself while a child lives.
 
     As the same user, it makes its memory and /proc/<pid>/environ unreadable for that user. As another user, it adopts orphans:
-    what the child leaves behind in a session of its own becomes a child of the gate, and can be found and ended.
+    what the child leaves behind in a session of its own becomes a child of the gate, and can be found and ended. Both belong to the
+    process, and hold until the last child is gone. Made before the child is started.
     """
+
+    _lock = threading.Lock()
+    _living: ClassVar[list[Guard]] = []
 
     def __init__(self, user: User | None) -> None:
         self.user = user
-        self._adopts = user is not None and _prctl(_PR_CHILD_SUBREAPER, 1)
-        self._hides = user is None and os.geteuid() != 0 and _prctl(_PR_DUMPABLE, 0)
+        with Guard._lock:
+            Guard._living.append(self)
+            if user is not None:
+                _prctl(_PR_CHILD_SUBREAPER, 1)
+            elif os.geteuid() != 0:
+                _prctl(_PR_DUMPABLE, 0)
 
-    def sweep(self, seconds: float = 3.0) -> bool:
-        """Kill what outlived the child's group. False when something is still there.
+    def release(self, seconds: float = 3.0) -> bool:
+        """The child is gone: kill what outlived its group. False when something is still there.
 
         Only direct children of this process are signalled, since the number of a child that nobody has waited for cannot be
-        given to another process; and only those of the other user, which no other child of the gate runs as.
+        given to another process; and only those of the other user. While a sibling lives, which runs as the same one, nobody can tell
+        whose an orphan is: it is left to the last of them.
         """
+        with Guard._lock:
+            Guard._living.remove(self)
+            if any(other.user == self.user for other in Guard._living):
+                return True
+            if self.user is None:
+                if os.geteuid() != 0:
+                    _prctl(_PR_DUMPABLE, 1)
+                return True
+            gone = self._sweep(seconds)
+            if not any(other.user for other in Guard._living):
+                _prctl(_PR_CHILD_SUBREAPER, 0)
+            return gone
+
+    def _sweep(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         while self.user is not None and (left := list(_children(self.user.uid))):
             for pid in left:
@@ -138,12 +163,6 @@ class Guard:
                 return False
             time.sleep(0.002)
         return True
-
-    def release(self) -> None:
-        if self._adopts:
-            _prctl(_PR_CHILD_SUBREAPER, 0)
-        if self._hides:
-            _prctl(_PR_DUMPABLE, 1)
 
 
 def _end(pid: int) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 LINES, CHAIN, TEXT = 12, 4, 16_000
 _IMPORT = (os.path.dirname(importlib.__file__) + os.sep, "<frozen importlib")
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# What stands between the worker and a coroutine.
+_LOOP = tuple(os.path.join(os.path.dirname(os.__file__), "asyncio", name) for name in ("runners.py", "base_events.py"))
 
 
 def _whole(text: str) -> str:
@@ -55,7 +57,7 @@ class Traces:
         found, step = [], error.__traceback__
         while step is not None:
             code = step.tb_frame.f_code
-            if not code.co_filename.startswith((_HERE, *_IMPORT)):
+            if not code.co_filename.startswith((_HERE, *_IMPORT, *_LOOP)):
                 found.append((code.co_filename, step.tb_lineno, code.co_name))
             step = step.tb_next
         return found

@@ -6,13 +6,14 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from gate.errors import RetrieverFailed
 from gate.fields import Section
 from gate.secret_text import SecretText, read_secret_text
 
 _LEADING = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_SECRET_PARAMETERS = ("api_key", "apikey", "api-key", "access_token", "token", "password", "secret", "sig", "signature")
 _PLACEHOLDERS = ("{query}", "{n}")
 
 
@@ -91,6 +92,10 @@ def read_address(section: Section, key: str = "url", placeholders: bool = False,
     if _LEADING.sub("", login.partition(":")[2]):
         section.problem(key, f"`{key}` has a password in it that everybody can read; write ${{NAME}} there, and give the variable to the "
                              "gate's step")
+    for name, value in parse_qsl(text.partition("?")[2].partition("#")[0]):
+        if name.lower() in _SECRET_PARAMETERS and "${" not in value:
+            section.problem(key, f"`{key}` has a value for {name} in it that everybody can read; write ${{NAME}} there, and give the "
+                                 "variable to the gate's step")
     return Address(text)
 
 

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 AGAIN = (429, 500, 502, 503, 504)
 FIRST, LONGEST = 0.5, 20.0
-_SECONDS = re.compile(r"\d{1,9}\Z")
+_SECONDS = re.compile(r"[0-9]{1,9}\Z")
 
 
 def growing_wait(attempt: int, random: float) -> float:

@@ -24,6 +24,7 @@ from gate.errors import InvalidInput
 from gate.github.event import choose_mode, read_context
 from gate.github.trigger import find_pull, foreign, trigger_of
 from gate.golden.read import read_golden
+from gate.retrievers.command import CommandRetriever
 from gate.retrievers.faults import Raised
 from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
@@ -226,7 +227,9 @@ def test_a_tar_in_place_of_a_zip_is_refused():
         unpack_artifact(out.getvalue(), "artifact")
 
 
-ANSWER = {"mark": "0", "ranked": ["d1", {"doc": "d2", "score": 1.0, "chunk": "c", "start": 0, "end": 4}], "returned": 2}
+ANSWER = {"mark": "0", "ranked": ["d1", {"doc": "d2", "score": 1.0, "chunk": "c", "start": 0, "end": 4}], "returned": 2,
+          "candidates": ["d1", "d3"], "cost": 0.5, "ms": 3}
+PROGRAM = CommandRetriever(("search",), Path(), Limits())
 RAISED = {"error": "ValueError: boom", "where": "search.py:3", "lines": ["search.py:3 in f: x", "ValueError: boom"], "kind": "variable",
           "name": "HOME", "own": True}
 RETRIEVER = PythonRetriever("search:retrieve", Path(), Limits())
@@ -235,8 +238,10 @@ RETRIEVER = PythonRetriever("search:retrieve", Path(), Limits())
 @fuzz
 @given(mutated(ANSWER), mutated(RAISED))
 def test_answer_of_a_retriever(answer, raised):
-    ranking = RETRIEVER._ranking(answer if isinstance(answer, dict) else {})
+    ranking = RETRIEVER.ranking(answer if isinstance(answer, dict) else {}, 20)
     assert ranking.error or all(isinstance(doc, str) and doc for doc in ranking.docs)
+    said = PROGRAM.ranking(answer if isinstance(answer, dict) else {}, 20)
+    assert said.error or all(isinstance(doc, str) and doc for doc in (*said.docs, *(said.candidates or ())) if doc)
     found = Raised.read(raised)
     assert "\n" not in found.sentence and all(line.startswith("|") for line in found.lines)
 

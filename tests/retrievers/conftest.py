@@ -1,6 +1,8 @@
+import shutil
+
 import pytest
 
-from tests.retrievers.support import Team
+from tests.retrievers.support import Shelf, Team
 
 
 @pytest.fixture
@@ -11,3 +13,10 @@ def team(monkeypatch):
     made = Team()
     yield made
     made.remove()
+
+
+@pytest.fixture
+def shelf(team):
+    made = Shelf(team)
+    yield made
+    shutil.rmtree(made.place)

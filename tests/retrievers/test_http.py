@@ -281,6 +281,7 @@ def test_a_description_says_what_is_asked_and_holds_no_secret():
     ({"url": "ftp://h/{query}"}, "`url` must begin with http:// or https://"), ({"url": "http://"}, "`url` names no host"),
     ({"url": "http://h:0/"}, "`url` names no host"), ({"url": "http://h:99999/"}, "`url` is no address"),
     ({"url": "http://u:hunter2@h/?q={query}"}, "`url` has a password in it that everybody can read"),
+    ({"url": "http://h/?q={query}&api_key=hunter2"}, "`url` has a value for api_key in it that everybody can read"),
     ({"url": "http://h/{query}/x"}, "`url` has {query} where it cannot be put in; it belongs behind the `?`"),
     ({"url": "http://h/#a"}, "a part behind `#`"), ({"url": "http://h /"}, "white space"), ({"url": "${GITHUB_TOKEN}"}, "is not passed on"),
     ({"body": {"q": "x"}}, "neither `url` nor `body` has {query} in it"), ({"method": "GET"}, "`body` is never sent with GET"),

@@ -18,7 +18,8 @@ def refused(team, source, function="search:retrieve", **more):
     return caught.value
 
 
-OWN_LIBRARIES = "in the action only the gate's own libraries are there: use kind `run` with your own environment"
+OWN_LIBRARIES = ("in the action only the gate's own libraries are there: list it in a file that `retriever.requirements` names, or use "
+                 "kind `run` with your own environment")
 WHERE = "check `retriever.function` and `retriever.path`"
 
 
@@ -131,7 +132,7 @@ def test_when_every_query_hangs_the_limit_its_setting_and_the_queries_are_named(
     error = refused(team, source, count=6, limits=Limits(query_seconds=0.2))
     assert error.problems[0].split("\n") == [
         "the retriever hung 4 times, and the gate gave up: it gave no answer within 0.2 s (`retriever.limits.query_seconds`) on queries "
-        "'q1', 'q2', 'q3', 'q4'; 4 of 6 queries were asked",
+        "'q1', 'q2', 'q3', 'q4'; 4 of 6 queries were asked before",
         "The retriever printed:", "| asked text 1", "| asked text 2", "| asked text 3", "| asked text 4"]
     assert error.cure == "make the retriever faster, or raise `retriever.limits.query_seconds`"
 

@@ -55,7 +55,7 @@ def test_no_result_is_an_empty_ranking_not_an_error(team):
     ("[('a', True)]", "result 1 has the score True (bool)"),
     ("[('a', '1')]", "result 1 has the score '1' (str)"),
     ("[(3, 1.0)]", "result 1 is 3 (int)"),
-    ("[{'score': 1.0}]", "result 1 is None (NoneType)"),
+    ("[{'score': 1.0}]", "result 1 has none of `doc`, `id`, `_id` to take its document id from; it has `score` (`retriever.id_key`)"),
     ("[{'doc': 'a', 'start': 1.5, 'end': 2}]", "result 1 has the start 1.5 (float)"),
     ("[{'doc': 'a', 'start': 5, 'end': 2}]", "start and end of a ranked item must be whole numbers"),
     ("[('a', 1.0), 'b']", "some ranked items have a score and some have none"),
@@ -145,6 +145,6 @@ def test_a_query_that_nobody_reads_is_a_hang_not_a_wait(team):
     source = "import time\ndef retrieve(query, n):\n    return ['a']\n"
     with team.retriever(source, limits=Limits(query_seconds=0.3)) as retriever:
         assert dict(retriever.retrieve(queries(1), 5))["q1"].docs == ["a"]
-        os.kill(retriever._child.pid, signal.SIGSTOP)
+        os.kill(retriever._kept.child.pid, signal.SIGSTOP)
         found = dict(retriever.retrieve([Query("q2", "x" * 1_000_000, {}), *queries(1)], 5))
     assert "gave no answer" in found["q2"].error and found["q1"].docs == ["a"]

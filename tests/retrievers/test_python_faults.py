@@ -270,7 +270,7 @@ def test_a_process_that_dies_between_two_queries_costs_no_query(team):
     with team.retriever(source) as retriever:
         stream = retriever.retrieve(queries(3), 5)
         found = dict([next(stream)])
-        while retriever._child.alive():
+        while retriever._kept.child.alive():
             pass
         found |= dict(stream)
     assert [ranking.docs for ranking in found.values()] == [["text 1"], ["text 2"], ["text 3"]]

@@ -12,7 +12,7 @@ from gate.errors import RetrieverFailed
 from gate.retrievers import child, sandbox
 from gate.retrievers.closing import Closing, private_folders
 from gate.retrievers.sandbox import User, first_closed
-from tests.retrievers.support import why_no_other_user
+from tests.retrievers.support import queries, why_no_other_user
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the retriever another user")
 needs_other_user = pytest.mark.skipif(bool(why_no_other_user()), reason=why_no_other_user())
@@ -185,8 +185,7 @@ def test_in_ci_a_directory_closed_to_it_is_named_and_nothing_runs(team, tmp_path
     tmp_path.chmod(0o700)
     retriever = team.retriever("def retrieve(query, n):\n    return ['a']\n", snapshot=tmp_path)
     with pytest.raises(RetrieverFailed) as caught, retriever:
-        list(retriever.retrieve([], 5))
-        retriever._start(5, 5)
+        list(retriever.retrieve(queries(1), 5))
     closed = first_closed(tmp_path, sandbox.other_user())
     assert f"{closed}: is closed to the retriever's user" in str(caught.value) and "chmod" in str(caught.value)
 
@@ -199,13 +198,15 @@ def test_on_a_machine_of_ones_own_it_falls_back_to_the_same_user_and_says_so(tea
 
 
 @needs_root
-@pytest.mark.parametrize("name", ["WORKER", "TRACES"])
+@pytest.mark.parametrize("name", ["WORKER", "PARTS"])
 def test_a_gate_in_a_closed_directory_falls_back_with_a_note_and_in_ci_fails_with_the_directory(team, tmp_path, monkeypatch, name):
     closed = tmp_path / "closed"
     closed.mkdir(0o700)
-    for file in (child.WORKER, child.TRACES):
+    for file in (child.WORKER, *child.PARTS):
         shutil.copy(file, closed)
-    monkeypatch.setattr(f"gate.retrievers.python.{name}", closed / getattr(child, name).name)
+    moved = tuple(closed / file.name for file in child.PARTS) if name == "PARTS" else closed / child.WORKER.name
+    for module in ("stranger", "python") if name == "WORKER" else ("stranger",):
+        monkeypatch.setattr(f"gate.retrievers.{module}.{name}", moved)
     assert team.ask("def retrieve(query, n):\n    return ['a']\n")["q1"].docs == ["a"]
     assert len(team.last.notes) == 1 and "ran as the gate's own user" in team.last.notes[0]
     monkeypatch.setenv("CI", "true")
@@ -220,7 +221,7 @@ def test_a_module_that_only_its_owner_may_read_is_named(team, monkeypatch):
     retriever = team.retriever("def retrieve(query, n):\n    return ['a']\n")
     (team.path / "search.py").chmod(0o600)
     with pytest.raises(RetrieverFailed, match=r"search\.py: is closed to the retriever's user"), retriever:
-        retriever._start(5, 5)
+        list(retriever.retrieve(queries(1), 5))
 
 
 def test_of_its_own_interpreter_the_standard_library_must_be_reachable_as_well():
@@ -254,7 +255,7 @@ SINCE_V6 = """[includeIf "gitdir:/somewhere/.git"]
 @pytest.fixture
 def checkout(team, monkeypatch):
     """A checkout in CI that left a token, as v5 or v6 of actions/checkout does."""
-    monkeypatch.setattr("gate.retrievers.python.in_ci", lambda: True)
+    monkeypatch.setattr("gate.retrievers.isolation.in_ci", lambda: True)
     for name in ("GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "RUNNER_TEMP", "HOME"):
         monkeypatch.delenv(name, raising=False)
     for folder in (".git", "elsewhere"):
@@ -294,7 +295,7 @@ def test_a_token_that_the_checkout_left_is_closed_to_it_while_it_runs(team, chec
 def test_a_token_that_cannot_be_closed_to_it_is_told(team, checkout, version):
     file = checkout(version)
     with team.retriever("") as retriever:
-        retriever._user = None  # not root: there is no other user whose rights could be taken
+        retriever.isolation.user = None  # not root: there is no other user whose rights could be taken
         assert list(retriever.retrieve([], 5)) == []
     (note,) = retriever.notes
     assert str(file) in note and "persist-credentials: false" in note
@@ -304,7 +305,7 @@ def test_a_checkout_without_a_token_is_not_talked_about(team, checkout):
     checkout(6)
     (team.path / "elsewhere" / "git-credentials-1.config").unlink()
     with team.retriever("") as retriever:
-        retriever._user = None
+        retriever.isolation.user = None
         assert list(retriever.retrieve([], 5)) == [] and retriever.notes == []
 
 
