@@ -10,11 +10,13 @@ from typing import Any
 
 from gate import jsonio
 from gate.golden.model import Query
+from gate.retrievers.answers import ranking_of
+from gate.retrievers.output import readable
 from gate.retrievers.pool import QueryFailed
-from gate.runs import BadRanking, Ranking, parse_ranking
+from gate.runs import Ranking
 
 MAX_ANSWER = 8 * 1024**2
-LONGEST_ID = 10_000
+_CHARS = 1000
 _BLOCK = 64 * 1024
 _STDOUT = 1
 _KEYS = {"id", "ranked", "scores", "candidates", "cost", "ms", "error"}
@@ -90,7 +92,7 @@ class PipeSeat:
         self._more = 0.0
         if answer["id"] != query.id:
             raise QueryFailed(f"it answered the query {answer['id'][:60]!r}, which it was not asked", outage=True)
-        ranking = _ranking(answer)
+        ranking = _ranking(answer, depth)
         if ranking.ms is None and not ranking.error:
             ranking.ms = (time.monotonic() - asked) * 1000
         return ranking
@@ -110,16 +112,13 @@ class PipeSeat:
         """The container is ended by who started it."""
 
 
-def _ranking(answer: dict[str, Any]) -> Ranking:
+def _ranking(answer: dict[str, Any], depth: int) -> Ranking:
     if unknown := sorted(answer.keys() - _KEYS):
         raise QueryFailed(f"its answer has the unknown key {unknown[0][:60]!r}; known are {', '.join(sorted(_KEYS))}")
     if answer.get("error"):
-        raise QueryFailed("it answered with an error: " + " ".join(str(answer["error"])[:1000].split()))
-    try:
-        ranking = parse_ranking({key: value for key, value in answer.items() if key != "id"})
-    except BadRanking as fault:
-        raise QueryFailed(str(fault)) from None
-    longest = max(map(len, (*ranking.docs, *(ranking.candidates or ()), *(chunk.chunk for chunk in ranking.chunks or ()))), default=0)
-    if longest > LONGEST_ID:
-        raise QueryFailed(f"a result has an id of {longest} characters; the gate keeps ids of at most {LONGEST_ID}")
+        said = " ".join(" ".join(readable(str(answer["error"])[:_CHARS])).split())
+        raise QueryFailed(f"it answered with an error: {said}")
+    ranking, _ = ranking_of(answer, depth + 1)  # one more, so that who cuts knows
+    if ranking.error:
+        raise QueryFailed(ranking.error.rstrip("."))
     return ranking
