@@ -14,6 +14,7 @@ from gate.golden.model import Query
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
 from gate.runs import Ranking
+from gate.services.running import Services
 from gate.settings import Settings
 from gate.world import World
 
@@ -51,9 +52,13 @@ class Asker(NamedTuple):
             if rankings else []
         by_id, failure = {query.id: query for query in queries}, None
         retriever = build_retriever(self.settings.retriever, Given(self.snapshot, aside, self.world))
+        # Started anew for every repeat: an index that is built while it is restored is part of the noise, too.
+        services = Services(self.settings.services, self.snapshot.path if self.snapshot else None, self.world)
         try:
-            with retriever:
+            with services, retriever:
                 for query_id, ranking in retriever.retrieve([query for query in queries if query.id not in rankings], self.settings.depth):
+                    if ranking.error:
+                        services.check()
                     rankings[query_id] = ranking
                     if self.journal:
                         self.journal.add(by_id[query_id], ranking, number)
@@ -63,7 +68,8 @@ class Asker(NamedTuple):
             failure = error
         captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
         ordered = {query.id: rankings[query.id] for query in queries if query.id in rankings}
-        return Answers(ordered, dict(retriever.describe()), failure, (*notes, *retriever.notes), captured.text() if captured else "")
+        described = dict(retriever.describe()) | ({"services": services.describe()} if self.settings.services else {})
+        return Answers(ordered, described, failure, (*notes, *services.notes, *retriever.notes), captured.text() if captured else "")
 
     def again(self, queries: Sequence[Query], aside: Collection[str]) -> tuple[list[Answers], RetrieverFailed | None]:
         """The repeats after the first run, each by a retriever of its own: an index that is built at the start, and what it caches, are
@@ -83,7 +89,8 @@ def answer_key(settings: Settings) -> str:
     they name, the pinned snapshot, the depth. Of a python retriever's code that is the file of its function."""
     retrievers = (settings.retriever, *settings.retriever.legs)
     files = [_digest(file) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
-    return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "depth": settings.depth,
+    services = [(each.name, each.digest) for each in settings.services]
+    return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "depth": settings.depth, "services": services,
                           "snapshot": settings.snapshot.digest if settings.snapshot else ""})
 
 

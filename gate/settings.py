@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gate import jsonio
 from gate.baseline_settings import BaselineSettings, read_baseline, store_rows
@@ -21,6 +21,9 @@ from gate.snapshot_settings import SnapshotSettings, read_snapshot
 from gate.tier_settings import read_tiers
 from gate.tiers import TIERS, USUAL_SPLITS, USUAL_TIER, Tier, tier_rows
 from gate.yamlio import Document, load_yaml, parse_yaml
+
+if TYPE_CHECKING:
+    from gate.services.settings import Service
 
 DEFAULT_CONFIG = "retrieval-gate.yml"
 COMMENTS = ("always", "on-change", "never")
@@ -48,6 +51,7 @@ class Settings:
     repeat: int = 1
     base: Policy | None = None
     tiers: Mapping[str, Tier] = field(default_factory=dict)
+    services: tuple[Service, ...] = ()
 
     @property
     def policies(self) -> dict[str, Policy]:
@@ -82,6 +86,14 @@ def policy_digest(settings: Settings) -> str:
     return jsonio.digest(policy_facts(settings))
 
 
+def _services(top: Section, snapshot: bool) -> tuple[Service, ...]:
+    if top.raw("services") is None:
+        return ()
+    from gate.services.settings import read_services
+
+    return read_services(top.section("services", top.mapping("services")), snapshot)
+
+
 def _build(document: Document, source: Path, root: Path | None, overrides: Mapping[str, str], tier: str) -> Settings:
     problems: list[str] = []
     top = Section(document, "", document.value, problems)
@@ -100,7 +112,7 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         source=source, gate=gate, golden=paths.take(top, "golden", top.text("golden", "", required=True)), retriever=retriever,
         snapshot=pin, depth=depth, policy=policy, base=policy, tiers=read_tiers(top, rules, policy, depth, retriever.kind),
         baseline=baseline, comment=overrides.get("comment") or top.choice("comment", COMMENTS, "always"),
-        show_queries=top.boolean("show_queries", True))
+        show_queries=top.boolean("show_queries", True), services=_services(top, pin is not None))
     top.raw("comment")
     top.done()
     deepest = max((m.depth for m in settings.policy.all_metrics), default=0)

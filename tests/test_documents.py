@@ -87,6 +87,7 @@ def test_every_setting_in_the_readme_is_accepted_and_no_other_is_known():
               "policy.bootstrap": "resample", "policy.confidence": 0.9, "policy.tolerance": 0.1,
               "baseline.label": "x", "baseline.artifact": "x", "baseline.workflow": "x", "comment": "never", "show_queries": False,
               "baseline.branch": "b", "baseline.path": "b.json.gz",
+              "services": {"db": {"image": "db@sha256:" + "0" * 64, "port": 5432}},
               "splits": ["dev"], "repeat": 1, "tiers": {"nightly": {"splits": ["blind"], "repeat": 1, "policy": {"primary": "rr"}}}}
     for store, *others in (("branch", "baseline.path", "snapshot.source"), ("file", "baseline.branch", "snapshot.path")):
         config: dict = {}
@@ -147,6 +148,17 @@ def test_every_option_that_builds_a_snapshot_is_described_and_the_examples_are_a
         build_parser().parse_args(shlex.split(command.replace("\\\n", " ")))
     for example in re.findall(r"```yaml\n(snapshot:\n.*?)```", part, re.S):
         assert parse_settings(("golden: g.jsonl\nretriever: {kind: bm25}\n" + example).encode(), "c.yml", "c.yml").snapshot.corpus
+
+
+def test_every_example_of_a_service_is_accepted_and_every_key_of_one_is_described():
+    page = (ROOT / "docs/services.md").read_text()
+    examples = re.findall(r"```yaml\n(services:\n.*?)```", page, re.S)
+    rest = 'golden: g.jsonl\nretriever: {kind: bm25}\nsnapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
+    for example in examples:
+        assert len(parse_settings((rest + example.replace("sha256:…", "sha256:" + "0" * 64)).encode(), "c.yml", "c.yml").services) == 1
+    sources = "".join((ROOT / f"gate/{name}/settings.py").read_text() for name in ("services", "docker"))
+    read = set(re.findall(r'(?:text|number|integer|mapping|raw|read_words|read_place)\((?:section, )?"([a-z_]+)"', sources))
+    assert len(examples) == 5 and "restore" in read and all(f"`{key}`" in page for key in read), read
 
 
 def test_every_section_of_the_readme_that_an_error_names_exists():

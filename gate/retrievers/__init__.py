@@ -9,9 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-KINDS = ("bm25", "dense", "run", "python", "command", "http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch", "hybrid")
+KINDS = ("bm25", "dense", "run", "python", "command", "http", "container", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch",
+         "hybrid")
 NEEDS_SNAPSHOT = ("bm25", "dense")
-CONCURRENT: tuple[str, ...] = ("python", "command", "http", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch")
+CONCURRENT: tuple[str, ...] = ("python", "command", "http", "container", "pgvector", "chroma", "qdrant", "elasticsearch", "opensearch")
 _MODULES = {"run": "runfile", "opensearch": "elasticsearch"}
 
 
