@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gate.repeats import Repeats
     from gate.runs import Run
     from gate.scoring.score import ScoredRun
+
+Excerpts = Callable[[Collection[str], int], Mapping[str, str]]
 
 VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
 
@@ -54,7 +56,8 @@ class Report:
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
     judged, set_aside.
     ``noise``: what repeats of the candidate show, None without repeats.
-    ``titles``: document id → title, where the snapshot has them.
+    ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
+    (ids, characters) → id → text; None where there is no snapshot.
     """
 
     gate: str
@@ -79,6 +82,7 @@ class Report:
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    excerpts: Excerpts | None = None
     show_queries: bool = True
     noise: Repeats | None = None
     findings: Findings | None = None

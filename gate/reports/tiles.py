@@ -1,0 +1,39 @@
+"""The few figures that stand largest in the HTML report: counts of queries first, since people read those. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gate.figures import fmt_delta, fmt_pair, fmt_value, metric_label, plural
+from gate.reports.remarks import moved_count
+from gate.reports.report import Report
+
+
+class Tile(NamedTuple):
+    """``side``: worse | better | "" for the colour; the sign in ``value`` says the same."""
+
+    value: str
+    name: str
+    side: str = ""
+
+
+def tiles(report: Report) -> list[Tile]:
+    """Empty where nothing was measured."""
+    label, candidate = metric_label(report.policy.primary), report.candidate
+    if candidate is None:
+        return []
+    c = report.comparison
+    if c is None:
+        mean, k = candidate.mean(str(report.policy.primary)), report.policy.primary.k
+        found = sum(score.first_rank is not None and (k is None or score.first_rank <= k) for score in candidate.queries.values())
+        return [Tile(f"{len(candidate.queries):,}", "queries judged"), Tile(f"{found:,}", f"with something relevant{f' in the top {k}' if k else ''}"),
+                Tile(f"{len(candidate.queries) - found:,}", "without"), Tile(fmt_value(mean), label)]
+    main, moved = c.main, moved_count(report)
+    before, after = fmt_pair(main.baseline, main.candidate)
+    side = "" if c.identical else "worse" if main.delta < 0 else "better" if main.delta > 0 else ""
+    return [Tile(f"▼ {len(c.lost):,}" if c.lost else "0", f"{plural(len(c.lost), 'query').split(' ')[1]} lost the answer", "worse" if c.lost else ""),
+            Tile(f"▲ {len(c.gained):,}" if c.gained else "0", f"{plural(len(c.gained), 'query').split(' ')[1]} found the answer",
+                 "better" if c.gained else ""),
+            Tile(f"{moved:,}", "changed otherwise"),
+            Tile(f"{len(c.paired) - len(c.lost) - len(c.gained) - moved:,}", "unchanged"),
+            Tile(fmt_delta(main.delta, -report.policy.tolerance), f"{label}: {before} → {after}", side)]
