@@ -34,11 +34,13 @@ class Sealed(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none."""
+    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``was``: the document that it found."""
 
     row: rows.FlipRow
     address: str
     why: str
+    was: str = ""
+    was_title: str = ""
 
 
 def render_html(report: Report) -> str:
@@ -128,12 +130,16 @@ def _addresses(report: Report, data: dict[str, Any] | None) -> dict[str, str]:
 
 
 def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, str]) -> list[Flip]:
-    return [Flip(row, addresses.get(row.id, ""), _STAGES.get(row.stage) or {"blind": ""}.get(row.gap, row.gap and _gap(row.gap)))
-            for row in rows.flip_rows(report, tuple(changes[:FLIPS]))]
+    shown = tuple(changes[:FLIPS])
+    return [_flip(report, change, row, addresses.get(row.id, "")) for change, row in zip(shown, rows.flip_rows(report, shown), strict=True)]
 
 
-def _gap(gap: str) -> str:
-    return "The retriever returns nothing for it any more." if gap == "no results" else f"{gap[0].upper()}{gap[1:]} came back."
+def _flip(report: Report, change: QueryChange, row: rows.FlipRow, address: str) -> Flip:
+    found = rows.ranked(report, report.baseline_run, change.id) if row.instead and change.baseline_rank else []
+    was = found[change.baseline_rank - 1] if change.baseline_rank and change.baseline_rank <= len(found) else ""
+    gap = "" if row.gap in ("", "blind") else "The retriever returns nothing for it any more." if row.gap == "no results" else \
+        f"{row.gap[0].upper()}{row.gap[1:]} came back."
+    return Flip(row, address, _STAGES.get(row.stage, gap), was, rows.title_of(report, was))
 
 
 def _ranks(report: Report, comparison: Comparison) -> list[tuple[int | None, int | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gate.figures import fmt_delta, fmt_pair, fmt_value, metric_label, plural
+from gate.figures import fmt_delta, fmt_pair, fmt_value, metric_label
 from gate.reports.remarks import moved_count
 from gate.reports.report import Report
 
@@ -31,9 +31,12 @@ def tiles(report: Report) -> list[Tile]:
     main, moved = c.main, moved_count(report)
     before, after = fmt_pair(main.baseline, main.candidate)
     side = "" if c.identical else "worse" if main.delta < 0 else "better" if main.delta > 0 else ""
-    return [Tile(f"▼ {len(c.lost):,}" if c.lost else "0", f"{plural(len(c.lost), 'query').split(' ')[1]} lost the answer", "worse" if c.lost else ""),
-            Tile(f"▲ {len(c.gained):,}" if c.gained else "0", f"{plural(len(c.gained), 'query').split(' ')[1]} found the answer",
-                 "better" if c.gained else ""),
+    return [_flips("▼", len(c.lost), "lost", "worse"), _flips("▲", len(c.gained), "found", "better"),
             Tile(f"{moved:,}", "changed otherwise"),
             Tile(f"{len(c.paired) - len(c.lost) - len(c.gained) - moved:,}", "unchanged"),
             Tile(fmt_delta(main.delta, -report.policy.tolerance), f"{label}: {before} → {after}", side)]
+
+
+def _flips(sign: str, count: int, verb: str, side: str) -> Tile:
+    return Tile(f"{sign} {count:,}" if count else "0", f"query {verb} its answer" if count == 1 else f"queries {verb} their answer",
+                side if count else "")

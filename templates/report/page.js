@@ -28,13 +28,15 @@ function windowOf(text, words, size) {
     if (inside > most) { most = inside; best = start; }
   }
   while (best > 0 && !/\s/.test(text[best - 1])) best -= 1;
-  return [best, Math.min(text.length, best + size)];
+  let end = Math.min(text.length, best + size);
+  for (let n = 0; n < 20 && end < text.length && !/\s/.test(text[end]); n += 1) end -= 1;
+  return [best, end];
 }
 
 function marked(text, words) {
   const pieces = [];
   if (!words.length) return [text];
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\-]/g, '\\$&')).join('|')})`, 'giu');
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'giu');
   let last = 0;
   for (const found of text.matchAll(pattern)) {
     pieces.push(text.slice(last, found.index), make('mark', {}, found[0]));
@@ -76,7 +78,9 @@ function result(page, side, n, words, forward) {
   const grade = new Map(side.g || []).get(n), relevant = grade !== undefined && grade > 0;
   const part = chunk && chunk[0] >= 0 ? chunk[0] : null;
   const text = data.texts[part] || data.texts[doc];
+  const title = titleOf(part === null ? doc : part) || titleOf(doc), name = isolated(title || nameOf(doc));
   const meta = [
+    title ? code(nameOf(doc)) : null,
     part !== null && nameOf(part) !== nameOf(doc) ? make('span', {}, 'chunk ', code(nameOf(part))) : null,
     chunk && chunk.length > 1 ? make('span', {}, `characters ${chunk[1].toLocaleString('en')} to ${chunk[2].toLocaleString('en')}`) : null,
     side.s ? make('span', {}, `score ${side.s[n]}`.replace('-', '−')) : null,
@@ -85,8 +89,8 @@ function result(page, side, n, words, forward) {
     make('span', {class: 'rank'}, String(rank)),
     make('div', {},
       make('div', {class: 'head'}, relevant ? make('span', {class: 'hit'}, grade === 1 ? '✓ relevant' : `✓ grade ${grade}`) : null,
-        grade !== undefined && !relevant ? make('span', {class: 'judged'}, 'judged, worth nothing') : null, ' ', labelled(doc), ' ',
-        moved(rank, side.o && side.o[n], forward)),
+        grade !== undefined && !relevant ? make('span', {class: 'judged'}, 'judged, worth nothing') : null, ' ',
+        title ? make('strong', {}, name) : make('code', {}, name), ' ', moved(rank, side.o && side.o[n], forward)),
       meta.length ? make('div', {class: 'under'}, meta) : null,
       text ? excerpt(text, words, relevant ? answerIn(page, doc, chunk, text) : null) : null));
 }
@@ -114,7 +118,7 @@ function goldTable(page) {
   const body = page.gold.map((gold) => {
     const before = page.same ? gold[3] : gold[2], now = gold[3], change = (before || Infinity) - (now || Infinity);
     const side = both && change ? (change > 0 ? 'better' : 'worse') : '';
-    return make('tr', {}, make('td', {}, labelled(gold[0]), gold[6] > 1 ? make('span', {class: 'soft'}, ` or ${many(gold[6] - 1, 'document')} that answers alike`.replace('documents that answers', 'documents that answer')) : null,
+    return make('tr', {}, make('td', {}, titleOf(gold[0]) ? [isolated(titleOf(gold[0])), make('div', {class: 'under'}, code(nameOf(gold[0])))] : code(nameOf(gold[0])), gold[6] > 1 ? make('span', {class: 'soft'}, ` or ${many(gold[6] - 1, 'document')} that answers alike`.replace('documents that answers', 'documents that answer')) : null,
       gold.length > 7 ? make('span', {class: 'soft'}, ` characters ${gold[7].toLocaleString('en')} to ${gold[8].toLocaleString('en')}`) : null),
     make('td', {class: 'num'}, String(gold[1])), both ? make('td', {class: 'num'}, rankText(before)) : null,
     make('td', {class: `num ${side}`}, `${side ? mark(change) + ' ' : ''}${rankText(now)}`),
