@@ -28,7 +28,8 @@ import trials  # noqa: E402
 
 from gate.comparison import pair  # noqa: E402
 from gate.golden.read import read_golden  # noqa: E402
-from gate.pipeline import assess, load_reference  # noqa: E402
+from gate.pipeline import assess  # noqa: E402
+from gate.references import load_reference  # noqa: E402
 from gate.runs import read_run  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,6 +17,7 @@ from gate.golden.fit import misnamed, strange_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
+from gate.patterns import find_patterns
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reports.report import Excerpts, InputChange, Report
@@ -211,7 +212,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   baseline_info=reference.info if reference else None, latency=latency, cost=cost,
                   notes=tuple(notes), metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
                   titles=around.titles, excerpts=around.excerpts, show_queries=around.show_queries, noise=noise,
-                  findings=findings(scored, base, comparison, policy.score_floor))
+                  findings=findings(scored, base, comparison, policy.score_floor),
+                  patterns=find_patterns(golden, comparison, reference.run, candidate) if comparison and reference else ())
 
 
 def failure_report(error: GateError, policy: Policy, around: Circumstances) -> Report:

@@ -25,7 +25,7 @@ _DEEPEST = 50
 TEXTS = 2_000_000  # characters of documents in one file
 _TEXT, _SHORTEST = 1_200, 160  # of one document
 _JOINERS = "\u200c\u200d"  # without them Persian words and many emoji fall apart
-_ID, _QUERY, _TAG, _NAME, _TITLE = 120, 500, 80, 160, 160
+_ID, _QUERY, _TAG, _NAME, _TITLE, _SENTENCE = 120, 500, 80, 160, 160, 600
 
 COMPARED = ("lost", "worse", "same", "better", "gained")
 ALONE = ("missed", "found")
@@ -102,7 +102,7 @@ def explorer(report: Report) -> dict[str, Any] | None:
         "metric": metric_label(report.policy.primary), "side": this_side(report), "k": report.policy.primary.k or 0,
         "compared": report.comparison is not None, "total": total, "kinds": kinds, "tags": list(tags.index), "rows": columns,
         "pages": pages, "remarks": remarks, "names": [clean(name, _NAME) for name in names.index], "titles": _titles(report, names),
-        "texts": texts, "unread": unread,
+        "texts": texts, "unread": unread, "patterns": _patterns(report, every),
     }
 
 
@@ -156,6 +156,13 @@ def _remarks(report: Report, line: Line, stage: str | None, unstable: Collection
         said = clean(ranking.error.partition("\n")[0], 300) if ranking and report.show_queries and not is_blind(report, line.id) else ""
         found.append(f"The retriever failed on it{': ' + said if said else '.'}")
     return found
+
+
+def _patterns(report: Report, every: list[Line]) -> list[dict[str, Any]]:
+    """``rows``: of the queries that show the pattern."""
+    at = {line.id: n for n, line in enumerate(every)}
+    return [{"seen": clean(pattern.seen, _SENTENCE), "cause": clean(pattern.cause, _SENTENCE),
+             "rows": [at[i] for i in pattern.queries if i in at]} for pattern in report.patterns]
 
 
 def _addresses(ids: list[str]) -> list[str]:

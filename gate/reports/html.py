@@ -102,7 +102,7 @@ def _context(report: Report, data: dict[str, Any] | None) -> dict[str, Any]:
 
 def _parts(found: dict[str, Any], report: Report, data: dict[str, Any] | None) -> list[tuple[str, str]]:
     """The parts that a reader may want to go to at once, as far as this report has them."""
-    parts = (("lost", "Lost", found["lost"]), ("gained", "Gained", found["gained"]), ("checks", "Checks", report.checks),
+    parts = (("patterns", "In common", report.patterns), ("lost", "Lost", found["lost"]), ("gained", "Gained", found["gained"]), ("checks", "Checks", report.checks),
              ("metrics", "Metrics", found["metrics"]), ("tags", "Tags", found["tags"]),
              ("plots", "Query by query", found["curve"] or found["shifts"]), ("queries", "All queries", data),
              ("stages", "Stages", found["stages"]), ("latency", "Latency", found["latency"]),

@@ -30,7 +30,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "top_k": beside_json.top_json(report.findings), "condensed": beside_json.condensed_json(beside.with_unjudged(report)),
         "unanswerable": _unanswerable(report) | beside_json.refusals_json(report.findings),
         "excluded": {name: list(ids) for name, ids in rows.excluded(report).items()},
-        "noise": _noise(report),
+        "noise": _noise(report), "patterns": [pattern._asdict() for pattern in report.patterns],
         "latency": report.latency._asdict() | {"ratio": report.latency.ratio, "p95_ratio": report.latency.p95_ratio},
         "cost": report.cost._asdict() | {"ratio": report.cost.ratio},
         "metadata": dict(report.metadata), "problems": list(report.problems), "cure": report.cure, "notes": list(report.notes),

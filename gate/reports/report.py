@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gate.findings import Findings
     from gate.golden.model import GoldenSet
     from gate.latest import Latest
+    from gate.patterns import Pattern
     from gate.policy import Check, Policy
     from gate.repeats import Repeats
     from gate.runs import Run
@@ -56,6 +57,7 @@ class Report:
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
     judged, set_aside.
     ``noise``: what repeats of the candidate show, None without repeats.
+    ``patterns``: what the worse queries have in common.
     ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
     (ids, characters) → id → text; None where there is no snapshot.
     """
@@ -86,3 +88,4 @@ class Report:
     show_queries: bool = True
     noise: Repeats | None = None
     findings: Findings | None = None
+    patterns: tuple[Pattern, ...] = ()

@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 _MOST_ROWS = 30
 _MOST_DOCUMENTS = 10
+_MOST_PATTERNS = 5
 _COLORS = {"pass": "32", "accepted": "32", "fail": "31", "inconclusive": "33"}
 _OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
 
@@ -59,6 +60,8 @@ def _lines(report: Report, color: bool) -> Iterator[str]:
     yield from _beside(report)
     yield ""
     yield from _checks(report)
+    yield ""
+    yield from _patterns(report)
     yield ""
     if report.comparison is not None:
         yield from _flips(report, "Lost, by damage", report.comparison.lost)
@@ -104,6 +107,15 @@ def _problems(report: Report) -> Iterator[str]:
         if len(found) > 1:
             yield f"  - {clean(problem.line, 600)}"
         yield from (f"    | {line}" for line in problem.block)
+
+
+def _patterns(report: Report) -> Iterator[str]:
+    """What the worse queries have in common, and what it usually comes from."""
+    if report.patterns:
+        yield "What the worse queries have in common"
+    for pattern in report.patterns[:_MOST_PATTERNS]:
+        yield f"  - {clean(pattern.seen, 400)}"
+        yield f"    {clean(pattern.cause, 400)}"
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:

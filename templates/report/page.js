@@ -137,6 +137,7 @@ function story(row, page) {
     else if (!page.c.d.length) found.unshift('The retriever returns nothing for it any more.');
     else found.unshift(`Only ${many(page.c.n, 'result')} came back.`);
   }
+  for (const pattern of data.patterns) if (pattern.rows.includes(row)) found.push(`${pattern.seen} ${pattern.cause}`);
   if (page && page.same && data.compared) found.push('Both rankings are the same.');
   return found.map((line) => make('p', {}, line));
 }

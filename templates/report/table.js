@@ -8,10 +8,10 @@ const COLUMNS = {
   old: (row) => rows.old[row], new: (row) => rows.new[row], delta: (row) => rows.delta[row], kind: (row) => rows.kind[row],
 };
 
-// `tag:x`, `is:lost`, `before:6-10`, `now:none`, `doc:x`, and words; quotation marks keep spaces together.
+// `tag:x`, `is:lost`, `before:6-10`, `now:none`, `doc:x`, `pattern:1`, and words; quotation marks keep spaces together.
 function terms(text) {
   const found = [];
-  for (const [, field, quoted, bare] of text.matchAll(/(?:(tag|is|before|now|doc):)?(?:"([^"]*)"?|(\S+))/gi)) {
+  for (const [, field, quoted, bare] of text.matchAll(/(?:(tag|is|before|now|doc|pattern):)?(?:"([^"]*)"?|(\S+))/gi)) {
     const value = (quoted === undefined ? bare : quoted).toLowerCase();
     if (value) found.push([(field || '').toLowerCase(), value]);
   }
@@ -39,6 +39,10 @@ function test([field, value]) {
   if (field === 'doc') {
     const documents = new Set(data.names.flatMap((name, n) => (`${name} ${data.titles[n] || ''}`.toLowerCase().includes(value) ? [n] : [])));
     return (row) => holds(row, documents);
+  }
+  if (field === 'pattern') {
+    const those = new Set((data.patterns[Number(value) - 1] || {rows: []}).rows);
+    return (row) => those.has(row);
   }
   return (row) => view.haystack[row].includes(value);
 }

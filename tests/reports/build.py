@@ -11,8 +11,9 @@ from typing import Any
 
 from gate.baseline.approval import Condition, Eligibility
 from gate.golden.model import GoldenSet, Query, Version
-from gate.pipeline import Circumstances, Reference, assess
+from gate.pipeline import Circumstances, assess
 from gate.policy import Policy
+from gate.references import Reference
 from gate.reports.report import BaselineInfo, InputChange, Report
 from gate.runs import Ranking, Run
 from gate.usage import Cost, Latency

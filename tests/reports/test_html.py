@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gate.golden.model import GoldenSet, Query
-from gate.pipeline import Circumstances, Reference, assess
+from gate.pipeline import Circumstances, assess
 from gate.policy import Policy
+from gate.references import Reference
 from gate.reports.html import QUERIES, render_html
 from gate.runs import Ranking, Run
 from tests.reports import build, hostile

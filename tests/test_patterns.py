@@ -1,0 +1,115 @@
+"""What failures have in common: each cause leaves its trace, and what is harmless leaves none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from gate import pipeline, references
+from gate.golden.model import GoldenSet
+from gate.golden.read import read_golden
+from gate.patterns import find_patterns
+from gate.policy import Policy
+from gate.runs import Ranking, Run
+from gate.statistics.enrichment import enrichment_p
+from tests.conftest import golden_set
+
+
+@given(st.integers(1, 60).flatmap(lambda total: st.tuples(st.just(total), st.integers(0, total), st.integers(0, total))))
+def test_enrichment_is_fishers_exact_test(table):
+    total, group, having = table
+    for hits in range(max(0, group + having - total), min(group, having) + 1):
+        assert enrichment_p(hits, group, having, total) == pytest.approx(hypergeom.sf(hits - 1, total, having, group), abs=1e-9)
+
+
+@pytest.mark.parametrize("table", [(-1, 2, 2, 4), (3, 2, 3, 4), (1, 5, 1, 4)])
+def test_a_table_that_cannot_be_is_refused(table):
+    with pytest.raises(ValueError):
+        enrichment_p(*table)
+
+
+def patterns(golden, before, after):
+    runs = [Run({i: Ranking(list(docs)) for i, docs in side.items()}) for side in (before, after)]
+    report = pipeline.assess(golden, runs[1], references.Reference(runs[0]), Policy())
+    return find_patterns(golden, report.comparison, *runs)
+
+
+def found_in(data, name, base, run):
+    golden = read_golden(data / "collections" / name / "golden.jsonl")
+    old, new = (references.load_reference(data / "runs" / name / f"{each}.jsonl.gz") for each in (base, run))
+    report = pipeline.assess(golden, new.run, old, Policy(), plain=True)
+    return find_patterns(golden, report.comparison, old.run, new.run)
+
+
+@pytest.mark.parametrize(("name", "base", "run", "first"), [
+    ("squad2-dev", "dense", "dense_idshift", "shifted"), ("xquad-en", "dense", "dense_idshift", "shifted"),
+    ("squad2-dev", "dense", "dense_lost10pct", "vanished"), ("xquad-en", "dense", "dense_lost10pct", "vanished"),
+    ("anthropic-docs", "dense", "dense_lost10pct", "vanished"), ("squad2-dev", "dense", "dense_lost2pct", "vanished"),
+    ("xquad-en", "dense", "dense_lost2pct", "vanished"), ("anthropic-docs", "dense", "dense_lost2pct", "vanished"),
+    ("squad2-dev", "dense", "dense_hnsw_lowef", "fewer-results"), ("xquad-en", "dense", "dense_hnsw_lowef", "fewer-results"),
+    ("squad2-dev", "dense", "dense_dim64", "everywhere"), ("squad2-dev", "dense", "dense_trunc32", "everywhere"),
+    ("xquad-en", "hybrid_rrf60", "hybrid_legbug_case", "short-queries")])
+def test_a_known_fault_of_a_real_retriever_is_named_first(data, name, base, run, first):
+    assert found_in(data, name, base, run)[0].kind == first
+
+
+@pytest.mark.parametrize("name", ["squad2-dev", "xquad-en", "anthropic-docs"])
+@pytest.mark.parametrize("run", ["dense_f16", "dense_l2", "dense_hnsw_good", "dense_int8"])
+def test_harmless_changes_of_real_retrievers_show_none(data, name, run):
+    assert found_in(data, name, "dense", run) == ()
+
+
+GOLDEN = golden_set({f"q{n}": [f"d{n}"] for n in range(20)})
+GOOD = {f"q{n}": [f"d{n}", f"x{n}", "x"] for n in range(20)}
+
+
+def test_documents_that_are_returned_for_nobody_any_more():
+    after = GOOD | {f"q{n}": [f"x{n}", "x"] for n in range(5)}
+    pattern, *_ = patterns(GOLDEN, GOOD, after)
+    assert (pattern.kind, pattern.queries) == ("vanished", ("q0", "q1", "q2", "q3", "q4"))
+    assert "5 of 5 worse queries lost documents that this run returns for no query at all: d0, d1, d2, d3, d4." in pattern.seen
+    assert "not in the index any more" in pattern.cause
+
+
+def test_a_document_that_comes_into_the_top_of_many_queries():
+    after = GOOD | {f"q{n}": ["boilerplate", f"d{n}", f"x{n}"] for n in range(6)}
+    pattern = next(p for p in patterns(GOLDEN, GOOD, after) if p.kind == "intruders")
+    assert len(pattern.queries) == 6 and "boilerplate (6 times)" in pattern.seen
+
+
+def test_a_neighbour_that_only_moved_up_is_no_shift():
+    near = {f"q{n}": [f"d{n}", f"d{n + 1}"] for n in range(20)}
+    assert "shifted" not in [p.kind for p in patterns(GOLDEN, near, near | {f"q{n}": [f"d{n + 1}", "z"] for n in range(5)})]
+    assert patterns(GOLDEN, GOOD, GOOD | {f"q{n}": [f"d{n + 1}", f"x{n}"] for n in range(5)})[0].kind == "shifted"
+
+
+def test_a_tag_and_exact_terms_are_named_when_they_stand_out():
+    tagged = {f"q{n}": ("codes",) if n < 6 else ("prose",) for n in range(20)}
+    golden = golden_set({f"q{n}": [f"d{n}"] for n in range(20)}, tags=tagged)
+    golden = GoldenSet(tuple(q._replace(text="error ERR-100" if "codes" in q.tags else "where is the cat") for q in golden.queries))
+    kinds = [p.kind for p in patterns(golden, GOOD, GOOD | {f"q{n}": [f"x{n}", f"d{n}"] for n in range(5)})]
+    assert kinds[:1] == ["exact-terms"] and "tag codes" in kinds
+
+
+def test_a_trait_that_everybody_has_explains_nothing():
+    golden = golden_set({f"q{n}": [f"d{n}"] for n in range(20)}, tags={f"q{n}": ("all",) for n in range(20)})
+    assert patterns(golden, GOOD, GOOD | {f"q{n}": [f"x{n}", f"d{n}"] for n in range(4)}) == ()
+
+
+def test_two_worse_queries_are_no_pattern():
+    assert patterns(GOLDEN, GOOD, GOOD | {f"q{n}": ["x"] for n in range(2)}) == ()
+
+
+def test_documents_of_blind_queries_are_not_named():
+    golden = golden_set({f"q{n}": [f"d{n}"] for n in range(20)}, split={f"q{n}": "blind" for n in range(20)})
+    after = GOOD | {f"q{n}": ["boilerplate", "x"] for n in range(5)}
+    found = patterns(golden, GOOD, after)
+    assert {p.kind for p in found} >= {"vanished", "intruders"}
+    assert not any(name in p.seen for p in found for name in ("boilerplate", "d0", "d1"))
+
+
+def test_of_a_very_long_set_a_sample_is_looked_at():
+    many = {f"q{n}": [f"d{n}"] for n in range(5000)}
+    before = {f"q{n}": [f"d{n}", "x"] for n in range(5000)}
+    pattern, *_ = patterns(golden_set(many), before, before | {f"q{n}": ["x"] for n in range(0, 5000, 3)})
+    assert pattern.kind == "vanished" and pattern.seen.startswith("In a sample of 1334 queries: ") and len(pattern.queries) == 500
