@@ -40,18 +40,18 @@ def curve(deltas: Sequence[float]) -> Curve | None:
     same, changed = len(deltas) - len(worse) - len(better), len(worse) + len(better)
     if not changed:
         return None
-    scale = max(-worse[0] if worse else 0.0, better[-1] if better else 0.0)
-    zero = _TOP + (better[-1] if better else 0.0) / ((better[-1] if better else 0.0) - (worse[0] if worse else 0.0)) * (_BOTTOM - _TOP)
-    unit = (_BOTTOM - _TOP) / ((better[-1] if better else 0.0) - (worse[0] if worse else 0.0))
+    lowest, highest = min(worse, default=0.0), max(better, default=0.0)
+    unit = (_BOTTOM - _TOP) / (highest - lowest)
+    zero = _TOP + highest * unit
     room = _RIGHT - _LEFT - (_GAP if same else 0)
     step = min(room / changed, 40.0)  # three queries should not look like walls
     middle = _LEFT + len(worse) * step
     start = middle + (_GAP if same else 0)
     parts = [Part(_outline(values, x, step, zero, unit), round(x, 1), round(x + len(values) * step, 1), len(values))
              for values, x in ((worse, _LEFT), (better, start))]
-    size = next((s for s in _STEPS if scale / s <= 4), 1.0)
-    ticks = tuple((round(zero - n * size * unit, 1), _label(n * size))
-                  for n in range(-math.floor(scale / size), math.floor(scale / size) + 1) if _TOP - 1 <= zero - n * size * unit <= _BOTTOM + 1)
+    size = next((s for s in _STEPS if max(-lowest, highest) / s <= 4), 1.0)
+    values = [n * size for n in range(math.ceil(lowest / size - _NOISE), math.floor(highest / size + _NOISE) + 1)]
+    ticks = tuple((round(zero - value * unit, 1), _label(value)) for value in values)
     return Curve(parts[0], parts[1], same, round(zero, 1), ticks, (round(middle, 1), round(start, 1)) if same else None)
 
 

@@ -19,7 +19,7 @@ from gate.scoring.beside import TOP
 
 ROWS = 20_000  # queries in the table
 PAGES = 10_000  # of them with both rankings
-UNCHANGED = 2_000  # pages of queries that nothing happened to, for which a reader has little use
+UNCHANGED = 1_000  # pages of queries that nothing happened to, for which a reader has little use
 DEPTH = 20
 _DEEPEST = 50
 TEXTS = 2_000_000  # characters of documents in one file
@@ -70,13 +70,22 @@ def lines(report: Report) -> Iterator[Line]:
         elif i in c.deltas and old is not None:
             yield Line(i, "same", old.first_rank, score.first_rank, old.values.get(primary), value, c.deltas[i])
         else:
-            yield Line(i, "not compared", old.first_rank if old else None, score.first_rank, old.values.get(primary) if old else None, value)
+            yield Line(i, "not compared", old.first_rank if old else None, score.first_rank,
+                       old.values.get(primary) if old else None, value)
     yield from (Line(i, "failed") for i in report.candidate.excluded.errored)
     yield from (Line(i, "unanswerable") for i in report.candidate.unanswerable)
 
 
-def explorer(report: Report) -> dict[str, Any] | None:
-    """Plain values for JSON, every text cleaned; None where no query was judged. Columns have an entry for each row."""
+class Explorer(NamedTuple):
+    """``data``: plain values for JSON, every text cleaned; its columns have an entry for each row. ``addresses``: query id → what leads to
+    its page."""
+
+    data: dict[str, Any]
+    addresses: Mapping[str, str]
+
+
+def explorer(report: Report) -> Explorer | None:
+    """None where no query was judged."""
     if report.candidate is None or report.golden is None:
         return None
     every = list(lines(report))
@@ -89,8 +98,9 @@ def explorer(report: Report) -> dict[str, Any] | None:
     unstable = set(report.noise.unstable) if report.noise else set()
     stages = report.findings.stages.lost if report.findings and report.findings.stages else {}
     remarks = {str(n): found for n, line in enumerate(every) if (found := _remarks(report, line, stages.get(line.id), unstable))}
+    addresses = _addresses([line.id for line in every])
     columns = {
-        "id": _addresses([line.id for line in every]),
+        "id": addresses,
         "text": [clean(query_text(report, line.id), _QUERY) for line in every],
         "tags": [[tags.number(clean(tag, _TAG)) for tag in tags_of(report, line.id)] for line in every],
         "kind": [kinds.index(line.kind) for line in every],
@@ -98,12 +108,13 @@ def explorer(report: Report) -> dict[str, Any] | None:
         "old": [_round(line.old) for line in every], "new": [_round(line.new) for line in every],
         "delta": [_round(line.delta) for line in every]}
     texts, unread = _texts(report, names)
-    return {
+    data = {
         "metric": metric_label(report.policy.primary), "side": this_side(report), "k": report.policy.primary.k or 0,
         "compared": report.comparison is not None, "total": total, "kinds": kinds, "tags": list(tags.index), "rows": columns,
         "pages": pages, "remarks": remarks, "names": [clean(name, _NAME) for name in names.index], "titles": _titles(report, names),
         "texts": texts, "unread": unread, "patterns": _patterns(report, every),
     }
+    return Explorer(data, dict(zip((line.id for line in every), addresses, strict=True)))
 
 
 def script_safe(value: Any) -> str:

@@ -11,7 +11,7 @@ from gate import figures
 from gate.comparison import Comparison, QueryChange
 from gate.reports import advice, beside, curve, histogram, provenance, remarks, rows, shifts, since, words
 from gate.reports.comment import shorten
-from gate.reports.explorer import ROWS, explorer, script_safe
+from gate.reports.explorer import ROWS, Explorer, explorer, script_safe
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
 from gate.reports.problems import problems
@@ -34,7 +34,7 @@ class Sealed(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``was``: the document that it found."""
+    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``was``: what held its rank."""
 
     row: rows.FlipRow
     address: str
@@ -51,17 +51,17 @@ def render_html(report: Report) -> str:
         return [(directory() / "report" / name).read_text(encoding="utf-8") for name in names]
 
     scripts = "\n".join(("(() => {", "'use strict';", *own(*(f"{name}.js" for name in _SCRIPTS)), "})();"))
-    data = explorer(report)
+    found = explorer(report)
     return html().get_template("report.html.j2").render(
         style=_sealed(own("report.css")[0]), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
-        data=script_safe(data) if data else "", **_context(report, data))
+        data=script_safe(found.data) if found else "", **_context(report, found))
 
 
 def _sealed(text: str) -> Sealed:
     return Sealed(text, base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())
 
 
-def _context(report: Report, data: dict[str, Any] | None) -> dict[str, Any]:
+def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
     c = report.comparison
     moved = c if c and not c.identical else None
     tags = rows.tag_rows(report) if moved else []
@@ -69,7 +69,7 @@ def _context(report: Report, data: dict[str, Any] | None) -> dict[str, Any]:
     axis = Axis(max(rows.tag_scale(c), abs(c.main.ci.lo), abs(c.main.ci.hi)) if c and c.main.ci else 1.0)
     metrics = rows.metric_rows(report)
     metric_axis, metric_bars = _metric_bars(moved)
-    addresses = _addresses(report, data)
+    addresses = queries.addresses if queries else {}
     found = {
         "r": report, "icon": words.icon(report), "title": words.title(report), "mood": _mood(report),
         "headline": shorten(headline(report), _SENTENCE_CHARS), "tiles": tiles(report),
@@ -85,7 +85,7 @@ def _context(report: Report, data: dict[str, Any] | None) -> dict[str, Any]:
         "gained": _flips(report, c.gained if c else (), addresses), "gained_count": len(c.gained) if c else 0,
         "curve": curve.curve(list(moved.deltas.values())) if moved else None, "curve_size": (curve.WIDTH, curve.HEIGHT),
         "shifts": shifts.shifts(_ranks(report, moved), moved.flip_k) if moved else None,
-        "cut": _cut(data), "approval": report.approval if advice.shows_approval(report) else None,
+        "cut": _cut(queries.data) if queries else "", "approval": report.approval if advice.shows_approval(report) else None,
         "unanswerable": unanswerable[:_IDS], "unanswerable_count": len(unanswerable),
         "unanswerable_line": remarks.unanswerable(len(unanswerable)),
         "scored": any(row.baseline is not None or row.candidate is not None for row in unanswerable),
@@ -97,14 +97,14 @@ def _context(report: Report, data: dict[str, Any] | None) -> dict[str, Any]:
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},
         "fmt_value": figures.fmt_value}
-    return found | {"parts": _parts(found, report, data)}
+    return found | {"parts": _parts(found, report, queries is not None)}
 
 
-def _parts(found: dict[str, Any], report: Report, data: dict[str, Any] | None) -> list[tuple[str, str]]:
+def _parts(found: dict[str, Any], report: Report, table: bool) -> list[tuple[str, str]]:
     """The parts that a reader may want to go to at once, as far as this report has them."""
-    parts = (("patterns", "In common", report.patterns), ("lost", "Lost", found["lost"]), ("gained", "Gained", found["gained"]), ("checks", "Checks", report.checks),
-             ("metrics", "Metrics", found["metrics"]), ("tags", "Tags", found["tags"]),
-             ("plots", "Query by query", found["curve"] or found["shifts"]), ("queries", "All queries", data),
+    parts = (("patterns", "In common", report.patterns), ("lost", "Lost", found["lost"]), ("gained", "Gained", found["gained"]),
+             ("checks", "Checks", report.checks), ("metrics", "Metrics", found["metrics"]), ("tags", "Tags", found["tags"]),
+             ("plots", "Query by query", found["curve"] or found["shifts"]), ("queries", "All queries", table),
              ("stages", "Stages", found["stages"]), ("latency", "Latency", found["latency"]),
              ("inputs", "Changed inputs", report.input_changes), ("approval", "Approval", found["approval"]),
              ("origin", "Origin", found["metadata"]))
@@ -120,13 +120,6 @@ def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
     ends = [abs(end) for paired in table for end in (paired.delta, *((paired.ci.lo, paired.ci.hi) if paired.ci else ()))]
     axis = Axis(max(ends, default=0.0) or 1.0)
     return axis, [axis.bar(paired) if paired.n else None for paired in table]
-
-
-def _addresses(report: Report, data: dict[str, Any] | None) -> dict[str, str]:
-    """Query id → the address of its page."""
-    from gate.reports.explorer import lines
-
-    return dict(zip((line.id for line in lines(report)), data["rows"]["id"], strict=False)) if data else {}
 
 
 def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, str]) -> list[Flip]:
@@ -156,10 +149,8 @@ def _times(report: Report) -> histogram.Histogram | None:
                                ((latency.baseline_p50, latency.baseline_p95), (latency.candidate_p50, latency.candidate_p95)))
 
 
-def _cut(data: dict[str, Any] | None) -> str:
+def _cut(data: dict[str, Any]) -> str:
     """That the table is not the whole, where it is not."""
-    if data is None:
-        return ""
     pages, shown = sum(page != 0 for page in data["pages"]), len(data["rows"]["id"])
     parts = [f"The table holds {shown:,} of {data['total']:,} queries, what changed first."] if data["total"] > ROWS else []
     parts += [f"Rankings of {pages:,} of them are in this file; run.jsonl.gz has all."] if pages < shown else []

@@ -26,7 +26,8 @@ def tiles(report: Report) -> list[Tile]:
     if c is None:
         mean, k = candidate.mean(str(report.policy.primary)), report.policy.primary.k
         found = sum(score.first_rank is not None and (k is None or score.first_rank <= k) for score in candidate.queries.values())
-        return [Tile(f"{len(candidate.queries):,}", "queries judged"), Tile(f"{found:,}", f"with something relevant{f' in the top {k}' if k else ''}"),
+        where = f"with something relevant{f' in the top {k}' if k else ''}"
+        return [Tile(f"{len(candidate.queries):,}", "queries judged"), Tile(f"{found:,}", where),
                 Tile(f"{len(candidate.queries) - found:,}", "without"), Tile(fmt_value(mean), label)]
     main, moved = c.main, moved_count(report)
     before, after = fmt_pair(main.baseline, main.candidate)
