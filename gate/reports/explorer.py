@@ -45,7 +45,8 @@ class Line(NamedTuple):
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Every query that the report judges: lost ones first, then the rest by how much they changed, then what did not."""
+    """Every query that the report judges: lost ones first, then the rest by how much they changed, then what did not; without a
+    baseline the worst ones first."""
     c, primary = report.comparison, str(report.policy.primary)
     if report.candidate is None:
         return
@@ -60,9 +61,11 @@ def lines(report: Report) -> Iterator[Line]:
                 told.add(x.id)
                 yield Line(x.id, kind, x.baseline_rank, x.candidate_rank, x.baseline, x.candidate, x.delta)
     k = report.policy.primary.k
-    for i, score in after.items():
+    rest = after if c is not None else sorted(after, key=lambda i: after[i].values.get(primary, 0.0))
+    for i in rest:
         if i in told:
             continue
+        score = after[i]
         value, old = score.values.get(primary), before.get(i)
         if c is None:
             hit = score.first_rank is not None and (k is None or score.first_rank <= k)

@@ -23,6 +23,8 @@ _IDS = 200
 _SENTENCE_CHARS = 1500
 _STAGES = {"candidates": "Lost by the candidate stage: nothing relevant is among its first 100 candidates.",
            "final": "Lost by the final stage: something relevant is among its candidates."}
+_GAPS = {"": "", "no results": "The retriever returns nothing for it any more.",
+         "blind": "A blind query: its text and documents are shown nowhere, so that nobody tunes on them."}
 _SCRIPTS = ("dom", "table", "page", "plots")
 
 
@@ -130,8 +132,7 @@ def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, 
 def _flip(report: Report, change: QueryChange, row: rows.FlipRow, address: str) -> Flip:
     found = rows.ranked(report, report.baseline_run, change.id) if row.instead and change.baseline_rank else []
     was = found[change.baseline_rank - 1] if change.baseline_rank and change.baseline_rank <= len(found) else ""
-    gap = "" if row.gap in ("", "blind") else "The retriever returns nothing for it any more." if row.gap == "no results" else \
-        f"{row.gap[0].upper()}{row.gap[1:]} came back."
+    gap = _GAPS.get(row.gap, f"{row.gap[:1].upper()}{row.gap[1:]} came back.")
     return Flip(row, address, _STAGES.get(row.stage, gap), was, rows.title_of(report, was))
 
 
