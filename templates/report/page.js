@@ -137,9 +137,10 @@ function story(row, page) {
     else if (!page.c.d.length) found.unshift('The retriever returns nothing for it any more.');
     else found.unshift(`Only ${many(page.c.n, 'result')} came back.`);
   }
-  for (const pattern of data.patterns) if (pattern.rows.includes(row)) found.push(`${pattern.seen} ${pattern.cause}`);
   if (page && page.same && data.compared) found.push('Both rankings are the same.');
-  return found.map((line) => make('p', {}, line));
+  const shared = data.patterns.flatMap((pattern, n) => (pattern.rows.includes(row) ? [[pattern, n + 1]] : [])).slice(0, 3);
+  return [...found.map((line) => make('p', {}, line)), shared.length ? make('ul', {class: 'patterns soft'}, shared.map(([pattern, n]) =>
+    make('li', {}, pattern.seen, ' ', make('a', {href: `#find=pattern:${n}`}, 'See them')))) : null];
 }
 
 function fill(row) {

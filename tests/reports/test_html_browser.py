@@ -74,8 +74,8 @@ def test_axe_finds_nothing_to_complain_of(show, scheme):
     source = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
     def complaints(page) -> list[str]:
-        found = page.evaluate("async () => (await axe.run()).violations.map(v => `${v.id}: ${v.nodes.map(n => n.html).join(' ').slice(0, 300)}`)")
-        return found
+        found = page.evaluate("async () => (await axe.run()).violations.map(v => [v.id, v.nodes.map(n => n.html)])")
+        return [f"{rule}: {' '.join(elements)[:300]}" for rule, elements in found]
 
     for name in ("fail", "accepted", "no-baseline", "invalid", "two-stages", "identical", "traceback"):
         page = show(STATES[name](), scheme=scheme, bypass_csp=True).page
@@ -102,9 +102,10 @@ def test_the_colours_follow_the_system_until_the_reader_chooses_others(show):
 
 def test_words_ids_tags_ranks_and_documents_can_be_searched(show):
     page = show(build.failing()).page
-    for words, ids in {"q009": ["q009"], "err-4403": ["q003"], "tag:rare": ["q020", "q040"], "before:1 now:none err-440": [f"q{i:03d}" for i in range(9)],
-                       "is:better": ["q031"], "before:11-12 now:1-5": ["q030"], '"gateway in Lyon (18)"': ["q018"],
-                       "doc:new-q010-6": [], "doc:doc-q010": ["q010"], "doc:Runbook\\ 3,": [], 'doc:"runbook 3, part 2"': ["q003"]}.items():
+    for words, ids in {"q009": ["q009"], "err-4403": ["q003"], "tag:rare": ["q020", "q040"], "tag:rar": [], "is:better": ["q031"],
+                       "before:1 now:none err-440": [f"q{i:03d}" for i in range(9)], "before:11-12 now:1-5": ["q030"],
+                       '"gateway in Lyon (18)"': ["q018"], "doc:doc-q010": ["q010"], "doc:new-q010-6": [],
+                       'doc:"runbook 3, part 2"': ["q003"]}.items():
         page.fill("#find", words)
         assert first_column(page) == ids, words
     assert page.locator("#count").inner_text() == "1 to 1 of 1 query"
@@ -219,7 +220,7 @@ def test_an_address_with_any_text_leads_to_its_query(show):
     wanted = json.loads(page.locator("#data").evaluate("e => JSON.stringify(JSON.parse(e.textContent).rows.id)"))
     for row, name in list(enumerate(wanted))[::7]:
         page.evaluate("name => { location.hash = 'q=' + encodeURIComponent(name) }", name)
-        page.wait_for_function("row => document.getElementById('page-place').textContent.startsWith(`${(row + 1).toLocaleString('en')} of`)", arg=row)
+        page.wait_for_function("row => document.getElementById('page-place').textContent.startsWith(`${row + 1} of`)", arg=row)
     assert page.evaluate("document.querySelectorAll('dialog script, dialog img, dialog style, dialog iframe').length") == 0
 
 
@@ -269,7 +270,8 @@ def test_chunks_show_where_they_lie_and_the_span_that_answers_is_marked(show):
 
 def test_words_of_the_query_are_marked_where_most_of_them_stand(show):
     text = "Lorem ipsum. " * 40 + "Turn the gateway in Lyon off, then restart it. " + "Dolor sit. " * 40
-    page = show(build.make([q("a", 1, None, "restart the gateway in Lyon")], excerpts=lambda ids, chars: dict.fromkeys(ids, text[:chars])), "#q=a").page
+    report = build.make([q("a", 1, None, "restart the gateway in Lyon")], excerpts=lambda ids, chars: dict.fromkeys(ids, text[:chars]))
+    page = show(report, "#q=a").page
     excerpt = page.locator(".excerpt").first
     assert {mark.lower() for mark in excerpt.locator("mark").all_inner_texts()} >= {"gateway", "lyon", "restart"}
     assert excerpt.inner_text().startswith("… ") and excerpt.inner_text().endswith(" …") and len(excerpt.inner_text()) < 320
@@ -277,8 +279,8 @@ def test_words_of_the_query_are_marked_where_most_of_them_stand(show):
 
 def test_blind_queries_and_hidden_queries_show_nothing_on_their_pages(show):
     lines = [q("dev", 1, None), q("blind", 1, None)]
-    report = build.make(lines)
-    golden = GoldenSet(tuple(query._replace(split="blind", text="secret") if query.id == "blind" else query for query in report.golden.queries))
+    golden = GoldenSet(tuple(query._replace(split="blind", text="secret") if query.id == "blind" else query
+                             for query in build.golden_of(lines).queries))
     runs = build.runs_of(lines)
     page = show(assess(golden, runs[1], Reference(runs[0]), Policy(), Circumstances("wiki")), "#q=blind").page
     body = page.locator("dialog").inner_text()
@@ -301,8 +303,9 @@ def test_text_from_right_to_left_and_emoji_stand_by_themselves(show):
 
 
 def big(n: int):
-    lines = [q(f"q{i:05d}", 1 + i % 9, (1 + i % 9 if i % 3 else None if i % 2 else 1 + i % 4), f"how to rotate key {i}", [f"tag-{i % 12}"]) for i in range(n)]
-    return build.make(lines)
+    """Of a third of them the rank changes."""
+    now = {i: 1 + i % 9 if i % 3 else None if i % 2 else 1 + i % 4 for i in range(n)}
+    return build.make([q(f"q{i:05d}", 1 + i % 9, now[i], f"how to rotate key {i}", [f"tag-{i % 12}"]) for i in range(n)])
 
 
 def test_ten_thousand_queries_open_search_and_sort_without_freezing(show):
@@ -312,14 +315,19 @@ def test_ten_thousand_queries_open_search_and_sort_without_freezing(show):
     ready = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
     took = page.evaluate("""() => {
       const find = document.getElementById('find'), took = {};
-      const time = (name, act) => { const start = performance.now(); act(); document.body.offsetHeight; took[name] = performance.now() - start; };
+      const time = (name, act) => {
+        const start = performance.now();
+        act();
+        document.body.offsetHeight;
+        took[name] = performance.now() - start;
+      };
       time('search', () => { find.value = 'rotate key 77'; find.dispatchEvent(new Event('input')); });
       time('document', () => { find.value = 'doc:old-q00077'; find.dispatchEvent(new Event('input')); });
       time('all', () => { find.value = ''; find.dispatchEvent(new Event('input')); });
       time('sort', () => document.querySelector('[data-key=query]').click());
       return took;
     }""")
-    # Tenths of that on an idle machine; the bounds leave room for a busy one.
+    # An idle machine needs a tenth of that; the bounds leave room for a busy one.
     assert ready < 8_000 and max(took.values()) < 1_000, (ready, took)
 
 
@@ -355,6 +363,7 @@ def test_on_a_telephone_wide_tables_show_that_they_scroll(show):
 
 def test_the_sorted_plot_tells_and_opens_the_query_under_the_pointer(show):
     page = show(build.failing()).page
+    page.locator("#curve").scroll_into_view_if_needed()
     box = page.locator("#curve").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 50 / 720, box["y"] + 20)
     assert "−1.000" in page.locator("#curve-says").inner_text() and "ERR-4400" in page.locator("#curve-says").inner_text()
