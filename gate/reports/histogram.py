@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 720, 86
+WIDTH, HEIGHT = 720, 94
 _LEFT, _RIGHT = 10, 710
-_FLOOR, _TALLEST = 66, 52
+FLOOR, _TALLEST = 74, 52
 _BINS = 48
 _LEAST = 1e-3  # ms; shorter times are what a clock makes of nothing
 
@@ -47,7 +47,7 @@ def histogram(before: Sequence[float], now: Sequence[float], marks: Sequence[Seq
         for ms in times:
             counts[min(_BINS - 1, max(0, int((x(ms) - _LEFT) / width)))] += 1
         most = max(counts)
-        bars = tuple((round(_LEFT + n * width + 0.5, 1), round(_FLOOR - count / most * _TALLEST, 1), round(width - 1, 1),
+        bars = tuple((round(_LEFT + n * width + 0.5, 1), round(FLOOR - count / most * _TALLEST, 1), round(width - 1, 1),
                       round(count / most * _TALLEST, 1)) for n, count in enumerate(counts) if count)
         return Side(bars, tuple((round(x(ms), 1), name) for name, ms in zip(("p50", "p95"), quantiles, strict=True) if ms is not None),
                     len(times))

@@ -92,7 +92,7 @@ def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
         "unanswerable_line": remarks.unanswerable(len(unanswerable)),
         "scored": any(row.baseline is not None or row.candidate is not None for row in unanswerable),
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
-        "latency": words.latency_line(report), "times": _times(report), "times_size": (histogram.WIDTH, histogram.HEIGHT),
+        "latency": words.latency_line(report), "times": _times(report), "times_size": (histogram.WIDTH, histogram.HEIGHT, histogram.FLOOR),
         "cost": words.cost_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
         **beside.shown(report, _IDS),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)

@@ -50,7 +50,9 @@ def shifts(ranks: Iterable[tuple[int | None, int | None]], k: int | None) -> Shi
     deepest = max((rank for pair in pairs for rank in pair if rank), default=0)
     if not deepest:
         return None
-    bins = bins_of(max(deepest, k or 1), k)
+    every = {rank for pair in pairs for rank in pair if rank}
+    # Single ranks and the cutoff's bin are always there; a deeper bin only if some document lies in it.
+    bins = [bin for bin in bins_of(max(deepest, k or 1), k) if bin[1] <= (k or 5) or any(bin[0] <= rank <= bin[1] for rank in every)]
     names = tuple(str(a) if a == b else f"{a}–{b}" for a, b in bins) + ("none",)
     spans = tuple(f"{a}" if a == b else f"{a}-{b}" for a, b in bins) + ("none",)
 
