@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 720, 220
-_TOP, _BOTTOM, _LEFT, _RIGHT = 10, 210, 46, 710
+LEFT = 60  # room for the labels
+_TOP, _BOTTOM, _RIGHT = 10, 210, 710
 _GAP = 96
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _NOISE = 1e-12
@@ -43,12 +44,12 @@ def curve(deltas: Sequence[float]) -> Curve | None:
     lowest, highest = min(worse, default=0.0), max(better, default=0.0)
     unit = (_BOTTOM - _TOP) / (highest - lowest)
     zero = _TOP + highest * unit
-    room = _RIGHT - _LEFT - (_GAP if same else 0)
+    room = _RIGHT - LEFT - (_GAP if same else 0)
     step = min(room / changed, 40.0)  # three queries should not look like walls
-    middle = _LEFT + len(worse) * step
+    middle = LEFT + len(worse) * step
     start = middle + (_GAP if same else 0)
     parts = [Part(_outline(values, x, step, zero, unit), round(x, 1), round(x + len(values) * step, 1), len(values))
-             for values, x in ((worse, _LEFT), (better, start))]
+             for values, x in ((worse, LEFT), (better, start))]
     size = next((s for s in _STEPS if max(-lowest, highest) / s <= 4), 1.0)
     values = [n * size for n in range(math.ceil(lowest / size - _NOISE), math.floor(highest / size + _NOISE) + 1)]
     ticks = tuple((round(zero - value * unit, 1), _label(value)) for value in values)

@@ -85,7 +85,7 @@ def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
         "axis": axis, "width": WIDTH, "height": HEIGHT,
         "lost": _flips(report, c.lost if c else (), addresses), "lost_count": len(c.lost) if c else 0,
         "gained": _flips(report, c.gained if c else (), addresses), "gained_count": len(c.gained) if c else 0,
-        "curve": curve.curve(list(moved.deltas.values())) if moved else None, "curve_size": (curve.WIDTH, curve.HEIGHT),
+        "curve": curve.curve(list(moved.deltas.values())) if moved else None, "curve_size": (curve.WIDTH, curve.HEIGHT, curve.LEFT),
         "shifts": shifts.shifts(_ranks(report, moved), moved.flip_k) if moved else None,
         "cut": _cut(queries.data) if queries else "", "approval": report.approval if advice.shows_approval(report) else None,
         "unanswerable": unanswerable[:_IDS], "unanswerable_count": len(unanswerable),
