@@ -71,7 +71,7 @@ def test_times_of_any_size_have_a_histogram_inside_its_frame(before, now):
     if found:
         assert (found.before is None) == (not before) and found.now.n == len(now)
         for side in filter(None, (found.before, found.now)):
-            assert side.bars and all(0 <= x <= WIDTH and 0 <= y and h > 0 for x, y, _, h in side.bars)
+            assert side.bars and all(0 <= x <= WIDTH and y >= 0 and h > 0 for x, y, _, h in side.bars)
 
 
 def test_median_and_95th_percentile_stand_where_the_axis_says():
