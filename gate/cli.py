@@ -91,6 +91,21 @@ def build_parser() -> argparse.ArgumentParser:
     _tier(compare)
     _output(compare)
 
+    history = _command(commands, "history", "metrics and tags of the records of main over time")
+    _records(history)
+    history.add_argument("--golden", type=Path, metavar="FILE", help="score all records anew under these labels; shows tags as well")
+    history.add_argument("--metrics", metavar="LIST", help="with --golden: comma-separated, the first one by tag")
+    history.add_argument("--format", choices=("text", "json", "html"), default="text")
+
+    explain = _command(commands, "explain", "why one query moved between two runs")
+    explain.add_argument("query", metavar="QUERY_ID")
+    _golden(explain)
+    explain.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
+    explain.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
+    explain.add_argument("--snapshot", type=Path, metavar="DIR", help="the frozen index: titles, chunk boundaries, words, vectors")
+    explain.add_argument("-k", type=int, default=10, metavar="N", help="the top that counts (default: 10)")
+    explain.add_argument("--format", choices=("text", "json"), default="text")
+
     evaluate = _command(commands, "evaluate", "score one run")
     _golden(evaluate)
     evaluate.add_argument("--run", type=Path, required=True, metavar="RUN|RECORD")
@@ -130,11 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     baseline = _group(commands, "baseline", "look at baseline records")
     show = _command(baseline, "show", "print a record, or the chain of several: what, when, who and why", "baseline_show")
-    show.add_argument("records", type=Path, nargs="*", metavar="RECORD", help="record files, or folders of them")
-    show.add_argument("--repository", metavar="OWNER/NAME",
-                      help="read the history of its baseline branch instead (GITHUB_TOKEN, GITHUB_API_URL)")
-    show.add_argument("--branch", default="retrieval-gate-baselines", help="the branch (default: retrieval-gate-baselines)")
-    show.add_argument("--gate", default="default", help="id of the gate (default: default)")
+    _records(show)
     check = _command(baseline, "verify", "check that a record is whole", "baseline_verify")
     check.add_argument("record", type=Path, metavar="RECORD")
     return parser
@@ -173,6 +184,14 @@ def _group(commands: argparse._SubParsersAction, name: str, text: str) -> argpar
 
 def _golden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--golden", type=Path, required=True, metavar="FILE", help="golden.jsonl")
+
+
+def _records(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("records", type=Path, nargs="*", metavar="RECORD", help="record files, or folders of them")
+    parser.add_argument("--repository", metavar="OWNER/NAME",
+                        help="read the history of its baseline branch instead (GITHUB_TOKEN, GITHUB_API_URL)")
+    parser.add_argument("--branch", default="retrieval-gate-baselines", help="the branch (default: retrieval-gate-baselines)")
+    parser.add_argument("--gate", default="default", help="id of the gate (default: default)")
 
 
 def _latest(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,16 @@ import os
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import DEFAULT_METRICS, Policy
 from gate.reports.report import Report
 from gate.runs import Run, run_lines
+
+if TYPE_CHECKING:
+    from gate.scoring.metrics import Metric
 
 
 def compare(options: Namespace) -> int:
@@ -98,21 +102,12 @@ def evaluate(options: Namespace) -> int:
     from gate.golden.read import read_golden
     from gate.reports.scores import scores_json, scores_text
     from gate.scoring.beside import extras, with_shown
-    from gate.scoring.metrics import UnknownMetric, parse_metric
     from gate.scoring.score import score_run
     from gate.scoring.units import OVERLAP
     from gate.validity import check_cut, found_nothing
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    names = options.metrics.split(",") if options.metrics else DEFAULT_METRICS
-    metrics, problems = [], []
-    for name in names:
-        try:
-            metrics.append(parse_metric(name))
-        except UnknownMetric as fault:
-            problems.append(f"--metrics: {fault}")
-    if problems:
-        raise InvalidInput(problems)
+    metrics = _metrics(options.metrics)
     golden = read_golden(options.golden)
     more = extras(metrics[0], golden, compared=False)
     reference, = references.load_scored([options.run], golden, metrics, options.unit, OVERLAP, more)
@@ -129,6 +124,75 @@ def evaluate(options: Namespace) -> int:
         console.show_json(scores_json(golden, scored))
     else:
         console.show(scores_text(golden, scored))
+    return 0
+
+
+def history(options: Namespace) -> int:
+    """``history``: no verdict."""
+    from gate.baseline.show import found_records
+    from gate.golden.read import read_golden
+    from gate.history import history_of
+    from gate.reports.historical import history_json, history_text
+
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if bool(options.records) == bool(options.repository):
+        raise InvalidInput("history: takes records, or --repository, and one of the two")
+    if options.metrics and not options.golden:
+        raise InvalidInput("--metrics: chooses what is scored anew", "give the golden set with --golden")
+    metrics = _metrics(options.metrics)
+    found = found_records(options.records, options.repository, options.branch, options.gate, latest=True)
+    golden = read_golden(options.golden) if options.golden else None
+    told = history_of((record for _, record in found), golden, metrics)
+    if options.format == "json":
+        console.show_json(history_json(told))
+    elif options.format == "html":
+        from gate.reports.history_page import history_page
+
+        print(history_page(told), end="")
+    else:
+        console.show(history_text(told))
+    return 0
+
+
+def _metrics(names: str | None) -> list[Metric]:
+    """Of --metrics, or the usual ones. Every unknown name is listed."""
+    from gate.scoring.metrics import UnknownMetric, parse_metric
+
+    found, problems = [], []
+    for name in names.split(",") if names else DEFAULT_METRICS:
+        try:
+            found.append(parse_metric(name))
+        except UnknownMetric as fault:
+            problems.append(f"--metrics: {fault}")
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def explain(options: Namespace) -> int:
+    """``explain``: one query, no verdict."""
+    from gate import references
+    from gate.explain.query import explain as explained
+    from gate.golden.read import read_golden
+    from gate.reports.explained import explained_json, explained_text
+
+    if options.k < 1:
+        raise InvalidInput(f"-k: {options.k} is not at least 1")
+    golden = read_golden(options.golden)
+    before, after = (references.load_reference(path).run for path in (options.baseline, options.candidate))
+    if options.query in golden.by_id and not any(options.query in side.rankings for side in (before, after)):
+        raise InvalidInput(f"neither run has a ranking of {options.query!r}", "run the retriever over this golden set")
+    snapshot = None
+    if options.snapshot:
+        from gate.snapshot.reader import Snapshot
+        from gate.snapshot.verify import verify
+
+        snapshot = Snapshot(options.snapshot, verify(options.snapshot))
+    found = explained(options.query, golden, before, after, options.k, snapshot)
+    if options.format == "json":
+        console.show_json(explained_json(found))
+    else:
+        console.show(explained_text(found))
     return 0
 
 
@@ -269,9 +333,10 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
 
         console.show_markdown(render_comment(report))
     else:
+        from gate.reports.paint import wanted
         from gate.reports.text import render_text
 
-        print(render_text(report, color=sys.stdout is not None and sys.stdout.isatty()), end="")
+        print(render_text(report, color=wanted(os.environ, sys.stdout is not None and sys.stdout.isatty())), end="")
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code

@@ -33,7 +33,8 @@ _EXACT = re.compile(r"\d|[\"“”'‘’`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
 
 
 class Pattern(NamedTuple):
-    """``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it usually comes from and where to look."""
+    """``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it usually comes from and where to look;
+    empty where the pattern above has said it."""
 
     kind: str
     queries: tuple[str, ...]
@@ -73,6 +74,8 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     plain, tagged = ([pattern for pattern in _traits(case) if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
     groups = [*groups[:2], plain, groups[2], tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
+    causes = [pattern.cause for pattern in found]
+    found = [pattern if pattern.cause not in causes[:at] else pattern._replace(cause="") for at, pattern in enumerate(found)]
     if not found and 4 * len(worse) >= len(comparison.paired):
         found.append(_everywhere(case))
     if whole:

@@ -60,7 +60,9 @@ def test_the_first_run_on_main_writes_an_orphan_branch_that_says_what_it_is(stor
     manifest, record = stored(story)
     (commit,) = history(story)
     assert manifest.state == "bootstrap" and record.commit == manifest.head_sha == story.repo.tip and not story.baselines()
-    assert set(commit.files) == {"README.md", "default/manifest.json", "default/baseline.json.gz"} and commit.signed
+    names = ("manifest.json", "baseline.json.gz", "badge.json", "badge.svg")
+    assert set(commit.files) == {"README.md", *(f"default/{name}" for name in names)} and commit.signed
+    assert json.loads(commit.files["default/badge.json"])["message"] == f"{record.metrics['ndcg@10']:.3f}"
     assert commit.message.startswith(f"default: first baseline, as of {story.repo.tip[:7]}\n")
     assert "bootstrapped by the first run" in commit.message
     assert commit.author.login == "github-actions[bot]" and "/actions/runs/" in commit.message.splitlines()[-1]

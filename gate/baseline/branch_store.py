@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from gate import jsonio
 from gate.baseline.branch_shelf import BASELINE_FILE, README, BranchShelf, commit_message
 from gate.baseline.choose import MANIFEST_SCHEMA, Manifest, Wanted
 from gate.baseline.found import CLEAN, Found, Missing
@@ -23,6 +24,7 @@ from gate.errors import GitHubError, InvalidInput
 from gate.github.branches import MAX_BLOB, Branch, Rewriting, blob_sha
 from gate.github.failures import Conflict, Forbidden, Unprocessable
 from gate.github.repository import Repository
+from gate.reports import badge
 from gate.settings import BaselineSettings
 
 # How often a run that finds the branch moved reads it again.
@@ -140,6 +142,7 @@ class BranchStore:
                 files[LATEST_FILE] = beside
             else:
                 files[MANIFEST_FILE] = manifest_bytes(replace(manifest, latest_digest=""))
+        files |= _badge(latest or record, manifest.verdict)
         message = commit_message(manifest, record.provenance, self._run_url + manifest.run_id)
         made = self._branch.write(self._wanted.gate, files, message, tip, {"README.md": README})
         if _signs(self._server_url) and (made.get("verification") or {}).get("verified") is not True:
@@ -166,6 +169,13 @@ class BranchStore:
 
     def _nothing(self, record: Record, sentence: str = "") -> Published:
         return Published(self._shelf.words.name, record.digest, "no", "", notes=(sentence,) if sentence else ())
+
+
+def _badge(record: Record, verdict: str) -> dict[str, bytes | str]:
+    """What main found at this commit, for whoever looks at the branch; nobody reads it back."""
+    metric = str(record.policy.get("primary") or next(iter(record.metrics), ""))
+    endpoint, picture = badge.badge(metric, record.metrics.get(metric), verdict)
+    return {badge.JSON: jsonio.pretty(endpoint).encode(), badge.SVG: picture.encode()}
 
 
 def _order(look: Lookups, ours: str, theirs: str) -> str:

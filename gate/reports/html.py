@@ -55,7 +55,7 @@ def render_html(report: Report) -> str:
     scripts = "\n".join(("(() => {", "'use strict';", *own(*(f"{name}.js" for name in _SCRIPTS)), "})();"))
     found = explorer(report)
     return html().get_template("report.html.j2").render(
-        style=_sealed(own("report.css")[0]), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
+        style=_sealed((directory() / "report.css").read_text(encoding="utf-8")), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
         data=script_safe(found.data) if found else "", **_context(report, found))
 
 

@@ -10,6 +10,7 @@ from gate.comparison import QueryChange
 from gate.reports import advice, beside, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
 from gate.reports.headline import headline
+from gate.reports.paint import paint, painted
 from gate.reports.problems import problems
 from gate.reports.report import Report
 
@@ -23,8 +24,13 @@ _OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
 
 
 def render_text(report: Report, color: bool = False) -> str:
-    """Lines of text; ends with a newline. ``color`` paints the verdict and nothing else."""
-    return "".join(guard(line.rstrip()) + "\n" for line in _squeezed(_lines(report, color)))
+    """Lines of text; ends with a newline. ``color``: the same characters, painted."""
+    lines = [guard(line.rstrip()) for line in _squeezed(_lines(report))]
+    if color:
+        code = "31" if report.exit_code else _COLORS.get(report.verdict, "33")
+        verdict, gap, rest = lines[0].partition("  ")
+        lines = [paint(verdict, f"1;{code}") + gap + rest, *map(painted, lines[1:])]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _squeezed(lines: Iterable[str]) -> Iterator[str]:
@@ -40,12 +46,8 @@ def _squeezed(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _lines(report: Report, color: bool) -> Iterator[str]:
-    verdict = words.title(report).upper()
-    if color:
-        code = "31" if report.exit_code else _COLORS.get(report.verdict, "33")
-        verdict = f"\033[1;{code}m{verdict}\033[0m"
-    yield f"{verdict}  retrieval gate {clean(report.gate, 60)} (exit code {report.exit_code})"
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{words.title(report).upper()}  retrieval gate {clean(report.gate, 60)} (exit code {report.exit_code})"
     yield clean(words.plain(headline(report)), 900)
     yield ""
     if empty := remarks.empty_answers(report):
@@ -115,7 +117,8 @@ def _patterns(report: Report) -> Iterator[str]:
         yield "What the worse queries have in common"
     for pattern in report.patterns[:_MOST_PATTERNS]:
         yield f"  - {clean(pattern.seen, 400)}"
-        yield f"    {clean(pattern.cause, 400)}"
+        if pattern.cause:
+            yield f"    {clean(pattern.cause, 400)}"
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:

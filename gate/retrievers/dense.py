@@ -24,7 +24,7 @@ _BATCH = 64
 _CELLS = 2**22
 
 
-def _unit(rows: np.ndarray, cosine: bool) -> np.ndarray:
+def unit_rows(rows: np.ndarray, cosine: bool) -> np.ndarray:
     """Rows as float64, of length 1 for cosine; a row of zeros stays as it is and so scores 0."""
     import numpy as np
 
@@ -64,12 +64,12 @@ def search(vectors: np.ndarray, questions: np.ndarray, depth: int, cosine: bool)
     """
     import numpy as np
 
-    asked = _unit(questions, cosine)
+    asked = unit_rows(questions, cosine)
     lengths = np.sqrt((asked * asked).sum(axis=1))
     found = [_Best(depth) for _ in asked]
     step = max(1, _CELLS // vectors.shape[1])
     for start in range(0, len(vectors), step):
-        exact = _unit(vectors[start:start + step], cosine)
+        exact = unit_rows(vectors[start:start + step], cosine)
         # Rounding of the float32 product stays below dimensions × 2^-23 × both lengths.
         longest = 1.0 if cosine else float(np.sqrt((exact * exact).sum(axis=1)).max())
         # Dot products of huge vectors would overflow it.

@@ -10,8 +10,8 @@ from gate.reports.json_report import report_json
 from tests.reports import build, hostile
 
 KEYS = {"schema", "gate", "verdict", "exit_code", "checks", "primary", "metrics", "tags", "flips", "unanswerable", "excluded",
-        "latency", "cost", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline", "latest", "noise", "patterns", "stages",
-        "versions", "top_k", "condensed"}
+        "latency", "cost", "metadata", "problems", "cure", "notes", "approval", "input_changes", "baseline", "latest", "noise", "stages",
+        "patterns", "versions", "top_k", "condensed"}
 LATEST = {"commit", "created", "delta", "ci", "p_value", "n", "better", "worse", "lost", "gained", "lost_again", "on_main", "by_change",
           "metrics"}
 PAIRED = {"baseline", "candidate", "delta", "ci", "p_value", "q_value", "better", "worse", "n"}

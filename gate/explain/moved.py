@@ -1,0 +1,91 @@
+"""What two rankings of one query say by themselves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gate.explain.model import Fact, Place, Side
+from gate.golden.model import Query
+from gate.runs import Ranking
+
+_MOST = 10
+
+
+def sides(ranking: Ranking) -> dict[str, Side]:
+    """Document → its first place."""
+    found: dict[str, Side] = {}
+    for row, doc in enumerate(ranking.docs):
+        found.setdefault(doc, Side(row + 1, ranking.scores[row] if ranking.scores else None))
+    return found
+
+
+def wanted(query: Query) -> dict[str, float]:
+    """Document → grade, of everything that the query may be credited for, best first; a span's document and a group's members too."""
+    found = {doc: grade for doc, grade in query.gains.items() if grade > 0}
+    for group in query.groups:
+        best = max((query.gains.get(doc, 0.0) for doc in group), default=0.0)
+        found |= {doc: max(best, found.get(doc, 0.0)) for doc in group if best > 0}
+    for span in query.spans:
+        found[span.doc] = max(span.grade, found.get(span.doc, 0.0))
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mapping[str, str]) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """(relevant documents, what came into the top k of ``after`` and was not in that of ``before``)."""
+    old, new, grades = sides(before), sides(after), wanted(query)
+
+    def place(doc: str) -> Place:
+        return Place(doc, grades.get(doc, query.gains.get(doc)), old.get(doc, Side()), new.get(doc, Side()), titles.get(doc, ""))
+
+    top = dict.fromkeys(before.docs[:k])
+    came = [doc for doc in dict.fromkeys(after.docs[:k]) if doc not in top and doc not in grades]
+    return tuple(map(place, grades)), tuple(map(place, came[:_MOST]))
+
+
+def facts(query: Query, before: Ranking, after: Ranking, relevant: Sequence[Place], k: int) -> Iterator[Fact]:
+    """Errors, stages, missing documents, the distance by score, ties, duplicates."""
+    if after.error:
+        yield Fact("error", f"The retriever failed on this query: {after.error.partition(chr(10))[0]}")
+    if len(after.docs) < min(k, len(before.docs)):
+        yield Fact("few", f"Only {len(after.docs)} results came back, {len(before.docs)} before.",
+                   "A filter, a score threshold, a parser that requires every word, or an approximate index that visits too little.")
+    for place in relevant:
+        yield from _stage(place, before, after)
+        yield from _distance(place, after, k)
+    repeats = len(after.docs[:k]) - len(set(after.docs[:k]))
+    if repeats and repeats > len(before.docs[:k]) - len(set(before.docs[:k])):
+        yield Fact("repeats", f"{repeats} of the first {k} results repeat a document above them.",
+                   "Several chunks of one document crowd others out: fetch more chunks than are shown, or group them by document.")
+
+
+def _stage(place: Place, before: Ranking, after: Ranking) -> Iterator[Fact]:
+    if after.candidates is None or place.after.rank is not None or place.before.rank is None:
+        return
+    if place.doc in after.candidates:
+        at = after.candidates.index(place.doc) + 1
+        yield Fact("stage", f"{place.doc} is candidate {at} of {len(after.candidates)} and not in the final results.",
+                   "The reranker, or the cut after it, lost it.")
+    else:
+        was = f"; before it was candidate {before.candidates.index(place.doc) + 1}" if place.doc in (before.candidates or ()) else ""
+        yield Fact("stage", f"{place.doc} is none of the {len(after.candidates)} candidates{was}.",
+                   "The first stage lost it: nothing after it can bring it back.")
+
+
+def _distance(place: Place, after: Ranking, k: int) -> Iterator[Fact]:
+    """By how much it misses the top k."""
+    if place.after.rank is None or place.after.rank <= k or place.after.score is None or not after.scores or len(after.scores) < k:
+        return
+    last = after.scores[k - 1]
+    tied = [row for row, score in enumerate(after.scores) if score == place.after.score]
+    if place.after.score == last:
+        yield Fact("tie", f"{place.doc} has the same score as result {k}; {len(tied)} results share it.",
+                   "The order among them is arbitrary: quantised scores, or a fusion of ranks. Break ties by something stable.")
+        return
+    ahead = sum(score > place.after.score for score in after.scores[:k])
+    yield Fact("distance", f"{place.doc} scores {place.after.score:.4g}, result {k} scores {last:.4g}: {ahead} results are ahead of it.")
+
+
+def near(values: Iterable[str], most: int = 5) -> str:
+    """``a, b, … (9 in all)``."""
+    names = list(values)
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -1,0 +1,108 @@
+"""Golden query, two rankings and, where there is one, the frozen index → an explanation."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gate.errors import InvalidInput
+from gate.explain import alike, closeness, moved, spans, terms
+from gate.explain.model import Explanation, Fact, Place
+from gate.golden.model import GoldenSet, Query
+from gate.runs import Ranking, Run
+
+if TYPE_CHECKING:
+    from gate.snapshot.reader import Snapshot
+
+
+def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, k: int, snapshot: Snapshot | None = None) -> Explanation:
+    """Raises :class:`InvalidInput` for a query that is not in the golden set or that must not be looked at (blind)."""
+    query = golden.by_id.get(query_id)
+    if query is None:
+        close = difflib.get_close_matches(query_id, golden.by_id, 3)
+        raise InvalidInput(f"{golden.path}: no query {query_id!r}", f"did you mean {', '.join(close)}?" if close else
+                           "name a query by its id; the report lists those that changed")
+    if query.blind:
+        raise InvalidInput(f"{golden.path}: query {query_id!r} is of the blind split, which is kept from those who tune on it",
+                           "explain a query of the split dev")
+    old, new = (side.rankings.get(query_id, Ranking([])) for side in (before, after))
+    titles = snapshot.titles() if snapshot else {}
+    relevant, instead = moved.places(query, old, new, k, titles)
+    found = [*_absent(relevant, after, snapshot), *moved.facts(query, old, new, relevant, k)]
+    if snapshot is not None:
+        found += _of_index(query, new, relevant, instead, k, snapshot)
+    else:
+        found += spans.facts(query, new, {}, k)
+    return Explanation(query, k, relevant, instead, tuple(found))
+
+
+def _absent(relevant: Iterable[Place], after: Run, snapshot: Snapshot | None) -> Iterator[Fact]:
+    """Relevant documents that this query does not get: nobody else either?"""
+    missing = [place for place in relevant if place.after.rank is None]
+    known = snapshot.names() if snapshot else set()
+    returned = {doc for ranking in after.rankings.values() for doc in ranking.docs} if missing else set()
+    for place in missing:
+        if snapshot and place.doc not in known:
+            yield Fact("not-indexed", f"{place.doc} is not in the snapshot.",
+                       "It was never indexed, or has another id there: mend the index, or the label when the document is gone for good.")
+        elif place.doc not in returned:
+            yield Fact("vanished", f"{place.doc} is returned for no query of this run.",
+                       "It may be missing from the index: look for it there by its id.")
+
+
+def _of_index(query: Query, new: Ranking, relevant: tuple[Place, ...], instead: tuple[Place, ...], k: int,
+              snapshot: Snapshot) -> Iterator[Fact]:
+    units = list(snapshot.units())
+    docs = {unit["id"]: unit["doc"] for unit in units}
+    names = {place.doc for place in (*relevant, *instead)} | {span.doc for span in query.spans} | set(new.docs[:k])
+    texts: dict[str, str] = {}
+    pieces: dict[str, list[spans.Piece]] = {}
+    for unit in units:
+        for name in {unit["id"], unit["doc"], unit.get("parent", "")} & names:
+            if unit.get("text"):
+                texts[name] = f"{texts[name]}\n{unit['text']}" if name in texts else unit["text"]
+            if unit.get("start") is not None:
+                pieces.setdefault(name, []).append((unit["id"], unit["start"], unit["end"]))
+    yield from spans.facts(query, new, pieces, k)
+    wanted = [place.doc for place in relevant]
+    yield from alike.facts(wanted, [doc for doc in dict.fromkeys(new.docs[:k]) if doc not in wanted], texts)
+    if snapshot.manifest.kind == "bm25":
+        yield from _words(query, new, wanted, units, names, snapshot)
+    elif snapshot.manifest.kind == "dense":
+        yield from _vectors(query, relevant, k, docs, snapshot)
+
+
+def _words(query: Query, new: Ranking, wanted: list[str], units: list[dict[str, str]], names: set[str],
+           snapshot: Snapshot) -> Iterator[Fact]:
+    from gate.snapshot.analysis import from_options
+
+    options = snapshot.manifest.index.get("analyser")
+    analyser = from_options(options if isinstance(options, dict) else {})
+    held: dict[str, Counter[str]] = {}
+    frequency: Counter[str] = Counter()
+    for unit in units:
+        counted = Counter(analyser.terms(f"{unit.get('title', '')}\n{unit.get('text', '')}"))
+        frequency.update(counted.keys())
+        for name in {unit["id"], unit["doc"], unit.get("parent", "")} & names:
+            held[name] = held.get(name, Counter()) + counted
+    rival = next((doc for doc in new.docs if doc not in wanted), "")
+    yield from terms.facts(analyser.terms(query.text), wanted, rival, held, frequency)
+
+
+def _vectors(query: Query, relevant: tuple[Place, ...], k: int, docs: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fact]:
+    from gate.embedding.snapshot import SnapshotVectors
+    from gate.retrievers.dense import unit_rows
+    from gate.snapshot import vectors as arrays
+
+    if not (snapshot.path / arrays.QUERY_IDS).is_file():
+        return
+    with SnapshotVectors(snapshot) as source:
+        try:
+            question = source.of([query])
+        except InvalidInput:
+            return  # a query that was added since has no vector there; the rest can be said all the same
+    cosine = snapshot.manifest.index.get("similarity") == "cosine"
+    rows = arrays.read_vectors(snapshot.path / arrays.VECTORS, len(snapshot.ids), "the snapshot has")
+    yield from closeness.facts(unit_rows(rows, cosine) @ unit_rows(question, cosine)[0], snapshot.ids, docs, relevant, k)

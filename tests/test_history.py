@@ -1,0 +1,124 @@
+"""Records of main over time: slow decay is visible, and mended labels are none."""
+
+import json
+
+import pytest
+
+from gate.baseline.record import Provenance, Record, pack
+from gate.cli import main
+from gate.errors import InvalidInput
+from gate.golden.read import read_golden
+from gate.history import history_of
+from gate.reports.historical import history_text, sparkline
+from gate.reports.history_page import history_page
+from gate.runs import Ranking
+from gate.scoring.metrics import parse_metric
+from tests.conftest import golden_set
+
+METRICS = [parse_metric("ndcg@10"), parse_metric("hit@5")]
+IDS = [f"q{n}" for n in range(24)]
+GOLDEN = golden_set({i: [f"d{i}"] for i in IDS}, tags={i: ("codes",) if n < 12 else ("prose",) for n, i in enumerate(IDS)})
+
+
+def record(day, lost=(), *, kind="latest", ids=IDS, **more):
+    rankings = {i: Ranking(["x"] if i in lost else [f"d{i}", "x"]) for i in ids}
+    why = {"approved": Provenance("approved", pull_request=7, approver="maya", reason="a better chunker")}.get(kind, Provenance(kind))
+    hits = 1 - len(set(lost) & set(ids)) / len(ids)
+    return Record("docs", rankings, "sha256:g", created=f"2026-01-{day:02}T00:00:00Z", commit=f"{day:040x}", provenance=why, depth=2,
+                  metrics={"ndcg@10": hits, "hit@5": hits}, **more)
+
+
+DECAY = [record(1, kind="bootstrap"), *(record(2 + n, IDS[:n]) for n in range(1, 9)), record(12, IDS[:10], kind="approved")]
+
+
+def test_points_come_in_the_order_of_time_each_once():
+    found = history_of([DECAY[3], DECAY[0], DECAY[3], DECAY[1]])
+    assert [point.created[8:10] for point in found.points] == ["01", "03", "05"]
+    assert [point.baseline for point in found.points] == [True, False, False]
+
+
+def test_slow_decay_is_seen_in_the_tag_that_it_happens_in():
+    found = history_of(DECAY, GOLDEN, METRICS)
+    assert found.since["ndcg@10"].delta == pytest.approx(-10 / 24) and found.since["ndcg@10"].ci.hi < 0
+    assert found.tags_since["codes"].delta == pytest.approx(-10 / 12) and found.tags_since["codes"].q_value < 0.05
+    assert found.tags_since["prose"].delta == 0
+    assert [round(point.tags["codes"], 3) for point in found.points][:3] == [1.0, round(11 / 12, 3), round(10 / 12, 3)]
+
+
+def test_a_label_that_was_mended_since_is_no_change():
+    other = golden_set({i: ["x"] for i in IDS})
+    found = history_of(DECAY, other, METRICS)
+    assert found.since["hit@5"].delta == 0 and found.points[0].metrics["hit@5"] == found.points[-1].metrics["hit@5"] == 1.0
+
+
+def test_only_queries_that_all_have_answered_count():
+    found = history_of([record(1, ids=IDS[:20]), record(2, IDS[:5])], GOLDEN, METRICS)
+    assert (found.n, found.left_out) == (20, 4)
+    assert "over 20 queries; 4 queries answered by some of them only are left out" in history_text(found)
+
+
+def test_without_a_golden_set_the_means_are_those_of_the_records():
+    found = history_of(DECAY)
+    assert not found.tags_since and found.points[-1].metrics["ndcg@10"] == pytest.approx(14 / 24)
+    assert "give --golden" in history_text(found)
+
+
+def test_records_that_do_not_belong_together_are_refused():
+    with pytest.raises(InvalidInput, match="of several gates: docs, wiki"):
+        history_of([DECAY[0], Record("wiki", {}, "sha256:g")])
+    with pytest.raises(InvalidInput, match="no query is answered by all 2 records"):
+        history_of([record(1, ids=["q1"]), record(2, ids=["q2"])], GOLDEN, METRICS)
+    with pytest.raises(InvalidInput, match="no record"):
+        history_of([])
+
+
+@pytest.mark.parametrize(("values", "line"), [([0, 1], "▁█"), ([1, 1, 1], "▄▄▄"), ([0.0, None, 1.0], "▁ █"), ([], "")])
+def test_a_line_of_characters(values, line):
+    assert sparkline(values) == line
+    assert len(sparkline([0.1 * n for n in range(500)])) == 60
+
+
+@pytest.fixture
+def folder(tmp_path, write):
+    for number, one in enumerate(DECAY):
+        (tmp_path / f"{number}.json.gz").write_bytes(pack(one))
+    write("golden.jsonl", *({"id": q.id, "query": q.text, "relevant": list(q.gains), "tags": list(q.tags)} for q in GOLDEN.queries))
+    return tmp_path
+
+
+def test_the_command_tells_it_in_words_as_json_and_as_a_page(folder, capsys):
+    assert main(["history", str(folder), "--golden", str(folder / "golden.jsonl")]) == 0
+    text = capsys.readouterr().out
+    assert "10 records, 2 baselines among them" in text and "approved by maya in pull request #7: a better chunker" in text
+    assert "codes" in text and "█" in text
+    assert main(["history", str(folder), "--golden", str(folder / "golden.jsonl"), "--format", "json", "--metrics", "hit@5"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["primary"] == "hit@5" and len(value["points"]) == 10 and value["tags"]["codes"]["delta"] < 0
+    assert main(["history", str(folder), "--format", "html"]) == 0
+    assert "<!doctype html>" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--metrics", "hit@5"], ["--golden", "g", "--metrics", "nonsense@5"]])
+def test_options_that_make_no_sense_are_named(folder, capsys, options):
+    assert main(["history", *([str(folder)] if options else []), *options]) == 2
+    assert capsys.readouterr().err
+
+
+def test_the_page_marks_baselines_with_their_reasons_and_is_inert():
+    hostile = "<script>alert(1)</script>\u202e"
+    page = history_page(history_of([*DECAY, record(20, IDS[:9], kind="latest", snapshot_digest="sha256:s")], GOLDEN, METRICS))
+    assert page.count('class="baseline"') == 2 * 4 and "a better chunker" in page and "another snapshot" in page
+    assert "has fallen" in page and "<script" not in page
+    bad = Record("docs", DECAY[0].rankings, "sha256:g", created=hostile, commit=hostile, provenance=Provenance("local"),
+                 metrics={"ndcg@10": 1.0})
+    assert "<script" not in history_page(history_of([bad])) and "\u202e" not in history_page(history_of([bad]))
+
+
+def test_real_runs_make_a_history(data):
+    golden = read_golden(data / "collections" / "squad2-dev" / "golden.jsonl")
+    from gate.runs import read_run
+
+    runs = [read_run(data / "runs" / "squad2-dev" / f"{name}.jsonl.gz") for name in ("dense", "dense_dim192", "dense_dim64")]
+    found = history_of([Record("docs", dict(run.rankings), "sha256:g", created=str(at), provenance=Provenance("latest"))
+                        for at, run in enumerate(runs)], golden, METRICS)
+    assert found.since["ndcg@10"].ci.hi < 0 and found.since["ndcg@10"].n == 400
