@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gate.errors import GateError
+from gate.explain import moved
 from gate.figures import metric_label
 from gate.reports.escape import clean
 from gate.reports.pages import Names, Reader
@@ -24,6 +25,7 @@ DEPTH = 20
 _DEEPEST = 50
 TEXTS = 2_000_000  # characters of documents in one file
 _TEXT, _SHORTEST = 1_200, 160  # of one document
+_FACTS = 5  # relevant documents whose fate is told in sentences
 _JOINERS = "\u200c\u200d"  # without them Persian words and many emoji fall apart
 _ID, _QUERY, _TAG, _NAME, _TITLE, _SENTENCE = 120, 500, 80, 160, 160, 600
 
@@ -99,8 +101,7 @@ def explorer(report: Report) -> Explorer | None:
     pages = list(_pages(report, every, names))
     kinds, tags = list(dict.fromkeys(line.kind for line in every)), Names()
     unstable = set(report.noise.unstable) if report.noise else set()
-    stages = report.findings.stages.lost if report.findings and report.findings.stages else {}
-    remarks = {str(n): found for n, line in enumerate(every) if (found := _remarks(report, line, stages.get(line.id), unstable))}
+    remarks = {str(n): found for n, line in enumerate(every) if (found := _remarks(report, line, unstable))}
     addresses = _addresses([line.id for line in every])
     columns = {
         "id": addresses,
@@ -129,12 +130,13 @@ def script_safe(value: Any) -> str:
 
 
 def _pages(report: Report, every: list[Line], names: Names) -> Iterator[Any]:
+    """A page for each row; 2 for a blind query, 0 where there is none."""
     policy, golden = report.policy, report.golden
     assert golden is not None
     deepest = max((metric.k for metric in (policy.primary, *policy.metrics) if metric.k), default=TOP)
     reader = Reader(names, policy.unit, policy.overlap, min(max(DEPTH, deepest), _DEEPEST))
     before, after = report.baseline.queries if report.baseline else {}, report.candidate.queries if report.candidate else {}
-    made = plain = 0
+    made, plain, k = 0, 0, policy.primary.k or TOP
     for line in every:
         query = golden.by_id.get(line.id)
         if query is None or query.blind or made >= PAGES or (line.kind == "same" and plain >= UNCHANGED):
@@ -145,7 +147,11 @@ def _pages(report: Report, every: list[Line], names: Names) -> Iterator[Any]:
         alike = line.id in before and before[line.id] is after.get(line.id)
         now = _ranking(report.candidate_run, line.id)
         old = now if alike else _ranking(report.baseline_run, line.id)
-        yield reader.page(query, old, now, old is not None and now is not None and (alike or _equal(old, now)))
+        page = reader.page(query, old, now, old is not None and now is not None and (alike or _equal(old, now)))
+        if line.kind in ("lost", "worse") and old is not None and now is not None:
+            relevant, _ = moved.places(query, old, now, k, {})
+            page["why"] = [clean(f"{fact.seen} {fact.likely}", _SENTENCE) for fact in moved.facts(query, old, now, relevant[:_FACTS], k)]
+        yield page
 
 
 def _ranking(run: Run | None, query_id: str) -> Ranking | None:
@@ -156,12 +162,8 @@ def _equal(one: Ranking, other: Ranking) -> bool:
     return (one.docs, one.chunks, one.scores, one.candidates) == (other.docs, other.chunks, other.scores, other.candidates)
 
 
-def _remarks(report: Report, line: Line, stage: str | None, unstable: Collection[str]) -> list[str]:
+def _remarks(report: Report, line: Line, unstable: Collection[str]) -> list[str]:
     found = []
-    if line.kind == "lost" and stage == "candidates":
-        found.append("Lost by the candidate stage: nothing relevant is among its first 100 candidates, so no reranker could find it.")
-    elif line.kind == "lost" and stage == "final":
-        found.append("Lost by the final stage: something relevant is among the candidates, and it did not bring it up.")
     if line.id in unstable:
         found.append("Ranked differently between repeats of the same code.")
     if line.kind == "failed" and report.candidate_run is not None:

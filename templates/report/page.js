@@ -130,7 +130,7 @@ function goldTable(page) {
 }
 
 function story(row, page) {
-  const found = [...(data.remarks[row] || [])], kind = kindOf(row), before = rows.before[row];
+  const found = [...((page && page.why) || []), ...(data.remarks[row] || [])], kind = kindOf(row), before = rows.before[row];
   if (kind === 'lost' && page && page.c) {
     const at = page.c.r ? page.c.r.indexOf(before) : before - 1, doc = at >= 0 ? page.c.d[at] : undefined;
     if (doc !== undefined) found.unshift(make('span', {}, `At rank ${before}, where the first relevant document was, now stands `, labelled(doc), '.'));
@@ -167,6 +167,12 @@ function fill(row) {
     const sides = page.same ? [ranking(page, page.c, data.compared ? `Baseline and ${data.side}` : data.side, words, false)] : [
       page.b ? ranking(page, page.b, 'Baseline', words, true) : null, page.c ? ranking(page, page.c, page.b ? `Now: ${data.side}` : data.side, words, false) : null];
     body.push(make('div', {class: `sides${sides.filter(Boolean).length > 1 ? ' two' : ''}`}, sides));
+    if (page.why) {
+      // What is copied into a shell must not be able to be more than a name.
+      const name = /^[\w.:-]+$/.test(rows.id[row]) ? rows.id[row] : 'ID';
+      body.push(make('p', {class: 'soft'}, 'What the frozen index says of its words and vectors: ',
+        make('code', {}, `retrieval-gate explain ${name} --golden … --baseline … --candidate … --snapshot …`)));
+    }
     if (data.unread) body.push(make('p', {class: 'soft'}, data.unread));
   }
   $('page-body').replaceChildren(...body.flat(2).filter(Boolean));

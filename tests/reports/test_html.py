@@ -120,11 +120,11 @@ def test_a_run_that_came_to_no_judgement_has_no_table():
 
 def test_the_page_says_which_stage_lost_a_query_and_where_it_was_among_the_candidates():
     text = render_html(build.two_stages())
-    data = data_of(text)
-    by_id = {i: data["remarks"].get(str(n), []) for n, i in enumerate(data["rows"]["id"])}
-    assert "final stage" in by_id["q000"][0] and "candidate stage" in by_id["q007"][0] and by_id["q030"] == []
+    why = {i: " ".join(page_of(text, i)["why"]) for i in ("q000", "q007")}
+    assert "doc-q000 is candidate 21 of 21 and not in the final results. The reranker" in why["q000"]
+    assert "doc-q007 is none of the 20 candidates; before it was candidate 1. The first stage lost it" in why["q007"]
     assert page_of(text, "q000")["gold"][0][4:6] == [1, 21] and page_of(text, "q007")["gold"][0][4:6] == [1, 0]
-    assert page_of(render_html(build.failing()), "q000")["gold"][0][4:6] == [-1, -1]
+    assert "why" not in page_of(text, "q050") and page_of(render_html(build.failing()), "q000")["gold"][0][4:6] == [-1, -1]
 
 
 def test_patterns_lead_to_their_queries():
