@@ -45,7 +45,8 @@ class Elements(HTMLParser):
 def test_hostile_text_makes_no_element_and_no_link(report):
     found = Elements(render_html(report)).found
     ours = ("html head meta title style script body main header nav section figure figcaption div h1 h2 p a strong small code pre ul li "
-            "span bdi table thead tbody tr th td svg line circle path rect text dl dt dd button input label kbd dialog noscript")
+            "details summary span bdi table thead tbody tr th td svg line circle path rect text dl dt dd button input label kbd dialog "
+            "noscript")
     assert {tag for tag, _ in found} <= set(ours.split())
     assert not any(name.startswith("on") or name == "src" or name == "style" for _, attrs in found for name in attrs)
     assert not any(attrs.get("href", "https:").startswith("javascript") for _, attrs in found)

@@ -40,7 +40,8 @@ CONTRAST = """() => {
   }
   return bad;
 }"""
-STATES = {**build.EVERY, "hostile": hostile.report}
+STATES = {**build.EVERY, "hostile": hostile.report, "one query": lambda: build.make([q("only", 1, None)]),
+          "hidden queries": lambda: build.failing(show_queries=False)}
 
 
 def address(page) -> str:
