@@ -157,7 +157,7 @@ class Step:
         asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
         evaluated = self.evaluated = pipeline.evaluate(asked, self.world, shown_on(sys.stdout), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
-        self.around = replace(self.around, titles=evaluated.titles, notes=evaluated.notes)
+        self.around = replace(self.around, titles=evaluated.titles, excerpts=evaluated.excerpts, notes=evaluated.notes)
         judge_event = {Mode.PULL_REQUEST: self._pull_request, Mode.PUBLISH: self._default_branch}.get(mode, self._compare_only)
         return judge_event(settings, evaluated)
 

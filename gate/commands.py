@@ -79,7 +79,8 @@ def run(options: Namespace) -> int:
     lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
-                                    show_queries=settings.show_queries, metadata=input_metadata(settings, evaluated))
+                                    excerpts=evaluated.excerpts, show_queries=settings.show_queries,
+                                    metadata=input_metadata(settings, evaluated))
     try:
         if evaluated.failure:
             raise evaluated.failure

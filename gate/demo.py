@@ -48,10 +48,11 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         _say(f"pull request «{change}»: the same queries, the same snapshot, the changed retriever …\n")
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)
-    around = pipeline.Circumstances(settings.gate, titles=after.titles, metadata=input_metadata(settings, after))
-    report = pipeline.assess(after.golden, after.run, references.reference_of(record), settings.policy, around,
-                             splits=settings.splits)
-    write_reports(report, out, run_lines(after.shown))
+        around = pipeline.Circumstances(settings.gate, titles=after.titles, excerpts=after.excerpts,
+                                        metadata=input_metadata(settings, after))
+        report = pipeline.assess(after.golden, after.run, references.reference_of(record), settings.policy, around,
+                                 splits=settings.splits)
+        write_reports(report, out, run_lines(after.shown))
     print(render_text(report, color=wanted(os.environ, sys.stdout.isatty())))
     print((out / "comment.md").read_text(encoding="utf-8"))
     print(f"HTML report: {out / 'report.html'}")

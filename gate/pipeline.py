@@ -21,7 +21,7 @@ from gate.patterns import find_patterns
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reported import model_warnings
-from gate.reports.report import InputChange, Report
+from gate.reports.report import Excerpts, InputChange, Report
 from gate.runs import Ranking, Run
 from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
@@ -53,6 +53,7 @@ class Evaluated:
     snapshot_digest: str = ""
     corpus_digest: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
+    excerpts: Excerpts | None = None
     failure: RetrieverFailed | None = None
     notes: tuple[str, ...] = ()
     printed: str = ""
@@ -76,6 +77,7 @@ class Circumstances:
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    excerpts: Excerpts | None = None
     show_queries: bool = True
     proposed: float | None = None
 
@@ -107,7 +109,7 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
     said = dict.fromkeys((*notes, *(note for answers in (first, *again) for note in answers.notes)))
     return Evaluated(golden, Run(first.rankings, "candidate"), first.retriever,
                      snapshot.manifest.tree_digest if snapshot else "", snapshot.manifest.corpus_digest if snapshot else "",
-                     snapshot.titles() if snapshot else {}, failure, tuple(said),
+                     snapshot.titles() if snapshot else {}, snapshot.excerpts if snapshot else None, failure, tuple(said),
                      "\n".join(answers.printed for answers in (first, *again) if answers.printed),
                      tuple(Run(answers.rankings, f"repeat {number} of {settings.repeat}") for number, answers in enumerate(again, 2)))
 
@@ -211,7 +213,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                   baseline_info=reference.info if reference else None, latency=latency, cost=cost,
                   notes=tuple(notes), warnings=_warnings(reference, around),
                   metadata=dict(around.metadata) | _golden_facts(golden) | split_facts(golden, judged),
-                  titles=around.titles, show_queries=around.show_queries, noise=noise,
+                  titles=around.titles, excerpts=around.excerpts, show_queries=around.show_queries, noise=noise,
                   findings=findings(scored, base, comparison, policy.score_floor),
                   patterns=find_patterns(golden, comparison, reference.run, candidate) if comparison and reference else ())
 

@@ -151,7 +151,7 @@ def test_no_report_shows_text_documents_or_rankings_of_a_blind_query(tmp_path):
     assert all("b1" in text for text in shown[:3])
     assert not any(word in text for text in shown for word in ("secret", "hidden-"))
     assert not any(a.line for a in annotations(report, "golden.jsonl") if "b1" in a.message)
-    assert "A blind query" in (tmp_path / "report.html").read_text()
+    assert 'class="what">A blind query' in (tmp_path / "report.html").read_text()
     flip = report_json(report)["flips"]["lost"][0]
     assert flip["baseline_rank"] == 1 and flip["candidate_rank"] == 14 and not {"query", "replaced_by"} & flip.keys()
 

@@ -33,10 +33,24 @@ def visible_lines(text: str, width: int) -> list[str]:
     return [line if len(line) <= width else line[:width - 1] + ELLIPSIS for line in "\n".join(lines).strip("\n").split("\n")]
 
 
+# Zero-width joiners belong to the spelling of Persian and Indic words and to many emoji; between other letters they only hide.
+_JOINERS = "\u200c\u200d"
+_JOINED = re.compile("[\u0620-\u06ff\u0750-\u077f\u08a0-\u08ff\u0900-\u0dff]")
+
+
+def _joins(before: str, after: str) -> bool:
+    """Whether a joiner between these two characters can be seen."""
+    pictures = unicodedata.category(after) == "So" and (unicodedata.category(before) in ("So", "Sk") or before == "\ufe0f")
+    return pictures or bool(_JOINED.match(before) and _JOINED.match(after) and unicodedata.category(after)[0] == "L")
+
+
 def _visible(text: str) -> list[str]:
     out: list[str] = []
     marks = 0
-    for char in text:
+    for at, char in enumerate(text):
+        if char in _JOINERS and out and at + 1 < len(text) and _joins(out[-1], text[at + 1]):
+            out.append(char)
+            continue
         kind = unicodedata.category(char)
         marks = marks + 1 if kind[0] == "M" else 0
         if char.isspace():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gate.repeats import Repeats
     from gate.runs import Run
     from gate.scoring.score import ScoredRun
+
+Excerpts = Callable[[Collection[str], int], Mapping[str, str]]
 
 VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
 
@@ -57,7 +59,8 @@ class Report:
     judged, set_aside.
     ``noise``: what repeats of the candidate show, None without repeats.
     ``patterns``: what the worse queries have in common.
-    ``titles``: document id → title, where the snapshot has them.
+    ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
+    (ids, characters) → id → text; None where there is no snapshot.
     """
 
     gate: str
@@ -83,6 +86,7 @@ class Report:
     warnings: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    excerpts: Excerpts | None = None
     show_queries: bool = True
     noise: Repeats | None = None
     findings: Findings | None = None

@@ -71,5 +71,6 @@ def html() -> Environment:
         return sentence(words.marked(text))
 
     environment = _environment(autoescape=True)
-    environment.filters |= {"sentence": sentence, "prose": prose, "visible": clean, "url": url, "plural": figures.plural}
+    environment.filters |= {"sentence": sentence, "prose": prose, "visible": clean, "url": url, "plural": figures.plural,
+                            "grouped": "{:,}".format}
     return environment

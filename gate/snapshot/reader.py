@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +101,16 @@ class Snapshot:
     def texts(self) -> Mapping[str, str]:
         """Unit id → text; read when first asked for."""
         return self._texts
+
+    def excerpts(self, ids: Collection[str], chars: int) -> dict[str, str]:
+        """Of units, or of documents by their first unit: id → the first ``chars`` characters of its text. The file is read through once and
+        nothing else of it is kept."""
+        wanted, found = set(ids), {}
+        for unit in self.units():
+            for name in (unit["id"], unit["doc"]):
+                if name in wanted and unit["text"]:
+                    found.setdefault(name, unit["text"][:chars])
+        return found
 
     def describe(self) -> dict[str, Any]:
         """What a record keeps: the essential facts and the tree digest."""

@@ -104,3 +104,13 @@ def test_xml_text_holds_only_xml_characters(text):
     ("https://user@evil.example/", False), ("", False), ("https://a.example/ b", False), ("https://a.example/\n", False)])
 def test_only_plain_web_addresses_become_links(text, good):
     assert url(text) == (text if good else "")
+
+
+@pytest.mark.parametrize("text", ["👩\u200d💻", "🏳\ufe0f\u200d🌈", "می\u200cخواهم", "क\u094d\u200dष", "👩🏽\u200d⚕\ufe0f"])
+def test_joiners_stay_where_they_belong_to_the_spelling(text):
+    assert clean(text) == text and terminal(text) == text
+
+
+@pytest.mark.parametrize("text", ["a\u200db", "ab\u200c", "\u200dab", "a\u200c\u200db"])
+def test_joiners_that_only_hide_are_gone(text):
+    assert clean(text) == "ab"

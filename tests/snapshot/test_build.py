@@ -163,3 +163,8 @@ def test_the_public_collections_can_be_built(tmp_path, name):
                            query_vectors=vectors / "queries.npy", queries=data / "collections" / name / "queries.jsonl")
     assert manifest.embedding["dimensions"] == 384 and verify(tmp_path / "dense") == manifest
     assert build_bm25(corpus, tmp_path / "bm25").corpus_digest == manifest.corpus_digest
+
+
+def test_excerpts_are_the_beginnings_of_the_texts_that_are_asked_for(tmp_path):
+    build_bm25(corpus_of(tmp_path, *THREE), tmp_path / "snap")
+    assert opened(tmp_path / "snap").excerpts(["b", "stranger"], 5) == {"b": "two w"}
