@@ -75,7 +75,7 @@ def with_metadata(ids: Sequence[str], metadata: Any) -> Iterator[tuple[str, Mapp
 
 
 def hit_of(unit: str, score: float, held: Mapping[str, Any], keys: Mapping[str, str]) -> Hit:
-    """``keys``: field of a hit (doc, start, end) → metadata key."""
+    """``keys``: field of a hit (doc, start, end) → metadata key. Metadata are anybody's: what is no place in a document is left out."""
     start, end = (held.get(keys.get(name, "")) for name in ("start", "end"))
-    placed = type(start) is int and type(end) is int
+    placed = type(start) is type(end) is int and 0 <= start <= end
     return Hit(unit, score, str(held.get(keys.get("doc", ""), "")), start if placed else None, end if placed else None)

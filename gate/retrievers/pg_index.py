@@ -113,13 +113,14 @@ class Table:
                     for unit, vector in zip(units, vectors, strict=True):
                         facts = {columns.document: unit["doc"], columns.start: unit.get("start"), columns.end: unit.get("end")}
                         copy.write_row([unit["id"], vector_text(vector), *(facts[name] for name, _ in more)])
-            if hnsw is not None:
+            built = hnsw is not None and not self.indexes()
+            if hnsw is not None and built:
                 self._index(metric, hnsw)
         # Outside: the planner's statistics must not be those of an empty table.
         with self._connection.transaction():
             run(sql.SQL("ANALYZE {}").format(identifier(self._table)))
-        built = "" if hnsw is None else "; its HNSW index was built in this run, and no two builds are quite alike"
-        return f"{self.name}: was filled with the {plural(snapshot.manifest.units, 'unit')} of the snapshot{built}"
+        story = "; its HNSW index was built in this run, and no two builds are quite alike" if built else ""
+        return f"{self.name}: was filled with the {plural(snapshot.manifest.units, 'unit')} of the snapshot{story}"
 
     def _index(self, metric: str, hnsw: Mapping[str, int]) -> None:
         from psycopg import sql

@@ -86,11 +86,17 @@ def table_hits(rows: Sequence[Sequence[Any]], metric: str) -> list[Hit]:
     scores 0, as in the kind ``dense``."""
     hits = []
     for unit, distance, document, start, end in rows:
-        if unit is None:
-            raise ValueError("a row has no id")
+        _check_row(unit, start, end)
         score = 0.0 if distance is None or math.isnan(distance) else 1.0 - distance if metric == "cosine" else -float(distance)
         hits.append(Hit(unit, score, document or "", start, end))
     return hits
+
+
+def _check_row(unit: Any, start: Any, end: Any) -> None:
+    if unit is None or unit == "":
+        raise ValueError("a row has no id")
+    if (start, end) != (None, None) and not (type(start) is type(end) is int and 0 <= start <= end):
+        raise ValueError(f"the row {str(unit)[:80]!r} lies from {str(start)[:20]} to {str(end)[:20]}, which is no place in a document")
 
 
 def own_hits(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[Hit], bool]:
@@ -102,8 +108,7 @@ def own_hits(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[
     hits = []
     for row in rows:
         cell = {name: row[place] for name, place in places.items()}
-        if cell["id"] is None:
-            raise ValueError("a row has no id")
+        _check_row(cell["id"], cell.get("start"), cell.get("end"))
         score = float(cell["score"]) if cell.get("score") is not None else 0.0
         if not math.isfinite(score):
             raise ValueError(f"the score of {str(cell['id'])[:80]!r} is {score}")

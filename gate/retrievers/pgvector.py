@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import jsonio
 from gate.embedding.base import EmbeddingSettings, open_vectors, read_embedding
+from gate.errors import InvalidInput
 from gate.fields import Section
 from gate.figures import plural
 from gate.golden.model import Query
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gate.retrievers.pg_statement import Columns
 
 METRICS = ("cosine", "l2", "ip")
+_USUAL = {"m": 16, "ef_construction": 64}  # pgvector's own
 SCANS = ("off", "strict_order", "relaxed_order")
 
 
@@ -208,7 +210,11 @@ class PgvectorRetriever:
         table = Table(connection, self._options.table, self._options.columns)
         table.check_columns()
         checked = check_index(self._snapshot, self._options.check, table)
-        self._facts["index"] = table.indexes()
+        self._facts["index"] = held = table.indexes()
+        wanted = dict(self._options.load or {})
+        if wanted and not any(wanted.items() <= (_USUAL | index).items() for index in held.values()):
+            raise InvalidInput(f"{table.name}: has no HNSW index with {', '.join(f'{name} {value}' for name, value in wanted.items())}",
+                               "drop the table to have it made anew, or leave these parameters out")
         return checked
 
     def __exit__(self, *exc: object) -> None:

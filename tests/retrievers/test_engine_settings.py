@@ -84,9 +84,14 @@ def test_rows_of_a_statement_are_read_by_the_names_of_their_columns():
     hits, scored = own_hits(["title", "score", "id", "document", "start", "end"], [("t", 0.5, 7, "d", 1, 2)])
     assert scored and hits == [("7", 0.5, "d", 1, 2)]
     assert own_hits(["id"], [("a",)]) == ([("a", 0.0, "", None, None)], False)
-    for row in ((None, 1.0), ("a", float("nan"))):
+    for row in ((None, 1.0), ("", 1.0), ("a", float("nan")), ("a", "much")):
         with pytest.raises(ValueError):
             own_hits(["id", "score"], [row])
+    for place in ((1, None), (None, 1), (3, 2), (-1, 2), ("1", "2"), (True, True)):
+        with pytest.raises(ValueError, match="is no place in a document"):
+            own_hits(["id", "start", "end"], [("a", *place)])
+        with pytest.raises(ValueError, match="is no place in a document"):
+            table_hits([("a", 0.5, None, *place)], "cosine")
 
 
 def test_a_vector_of_zeros_scores_as_in_exact_search():
