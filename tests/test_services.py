@@ -68,16 +68,16 @@ def test_two_stages_over_http_are_measured_as_two_stages(tmp_path, key, capsys):
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_service_that_dies_costs_only_what_it_had_not_answered(tmp_path, key, capsys, concurrency):
     with two_stage() as (_, port):
-        config = config_of(tmp_path, port, concurrency=concurrency, limits={"start_seconds": 6})
+        config = config_of(tmp_path, port, concurrency=concurrency)
         assert run(config, tmp_path / "whole") == 0
     with two_stage(port, 60):
         assert run(config, tmp_path / "out") == 3
     said = "".join(capsys.readouterr())
     assert "this was the 4th query in a row without an answer" in said and "`--resume` asks only the rest" in said
     kept = read_run(tmp_path / "out/run.jsonl.gz").rankings
-    assert sum(not ranking.error for ranking in kept.values()) == 59
-    assert run(config, tmp_path / "out", "--resume") == 3  # it is still down
-    with two_stage(port, 155 - 59 + 2):  # it lives as long as nobody asks again what was answered
+    answered = sum(not ranking.error for ranking in kept.values())
+    assert 59 - concurrency < answered <= 59  # what was on its way died with it
+    with two_stage(port, 155 - answered + 1):  # it lives as long as nobody asks again what was answered
         assert run(config, tmp_path / "out", "--resume") == 0
     assert (tmp_path / "out/run.jsonl.gz").read_bytes() == (tmp_path / "whole/run.jsonl.gz").read_bytes()
     assert not (tmp_path / "out/answers.jsonl").exists()
