@@ -11,11 +11,12 @@ from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers import elastic_bodies as bodies
 from gate.retrievers.base import Given
+from gate.retrievers.elastic_answers import field_of, whole_answer
 from gate.retrievers.elastic_fill import bulk_ids, load, restore
 from gate.retrievers.hits import Hit
 from gate.retrievers.pool import QueryFailed
 from gate.retrievers.searching import Request
-from gate.retrievers.stored import hit_of, text_at
+from gate.retrievers.stored import hit_of, text_at, value_at
 from gate.retrievers.wire import Wire, segment
 from gate.web.service import Service
 from gate.web.template import put_in
@@ -114,7 +115,7 @@ class ElasticService:
         if not (name := self._options.vector_field):
             return
         kind = "knn_vector" if self._options.opensearch else "dense_vector"
-        self._field = _property(self._properties, name)
+        self._field = field_of(self._properties, name)
         if self._field.get("type") != kind:
             raise InvalidInput(f"{self.name}: the field {name} is {self._field.get('type') or 'not mapped'}, not {kind}",
                                "set `retriever.vector_field` to a field of vectors")
@@ -173,7 +174,7 @@ class ElasticService:
         return {**self._options.parameters, "preference": _PREFERENCE, "allow_partial_search_results": "false"}
 
     def hits(self, value: Any) -> list[Hit]:
-        found = _whole_answer(value)
+        found = whole_answer(value)
         sorted_by_them = "sort" in self._options.body
         scores = [hit.get("_score") for hit in found]
         if not sorted_by_them and not all(map(jsonio.finite, scores)):
@@ -197,7 +198,7 @@ class ElasticService:
         body = {"size": _PAGE, "sort": ["_doc"], "_source": {"includes": [unit]} if unit else False,
                 "query": {"bool": {"filter": where}} if where else {"match_all": {}}}
         value = self._ask(f"{self.path}/_search", body, {"scroll": _KEEP})
-        while hits := _whole_answer(value):
+        while hits := whole_answer(value):
             for hit in hits:
                 yield text_at(hit.get("_source") or {}, unit, str(hit["_id"])) if unit else str(hit["_id"])
             value = self._ask("/_search/scroll", {"scroll": _KEEP, "scroll_id": value.get("_scroll_id")})
@@ -216,51 +217,18 @@ class ElasticService:
         query = {"terms": {self._exact_name(unit): list(ids)}} if unit else {"ids": {"values": list(ids)}}
         value = self._ask(f"{self.path}/_search", {"size": 2 * len(ids), "_source": source, "query": query}, {}, _VECTORS)
         found = {}
-        for hit in _whole_answer(value):
-            own, vector = hit.get("_source") or {}, None
-            vector = own.get(field) if field in own else _deep(own, field)
+        for hit in whole_answer(value):
+            own = hit.get("_source") or {}
+            vector = value_at(own, field)
             if isinstance(vector, list) and vector and all(map(jsonio.finite, vector)):
                 found[text_at(own, unit, str(hit["_id"])) if unit else str(hit["_id"])] = vector
         return found
 
     def _exact_name(self, key: str) -> str:
         """The field that holds the whole text of ``key``, not its words."""
-        field = _property(self._properties, key)
+        field = field_of(self._properties, key)
         return f"{key}.keyword" if field.get("type") == "text" and "keyword" in field.get("fields", {}) else key
 
     def _ask(self, path: str, body: Any, params: Mapping[str, str] | None = None, limit: int = 0) -> Any:
         assert self._wire is not None
         return self._wire.ask("POST", path, _SECONDS, body, params=params, **({"limit": limit} if limit else {}))
-
-
-def _whole_answer(value: Any) -> list[dict[str, Any]]:
-    """The hits. Raises QueryFailed for an answer that some shards did not take part in: what they hold would count as not found."""
-    hits = value.get("hits") if isinstance(value, dict) else None
-    found = hits.get("hits") if isinstance(hits, dict) else None
-    if not isinstance(found, list) or not all(isinstance(hit, dict) and isinstance(hit.get("_id"), str) for hit in found):
-        raise QueryFailed(f"the answer holds no hits: {str(value)[:120]}")
-    shards = value.get("_shards") if isinstance(value.get("_shards"), dict) else {}
-    if value.get("timed_out"):
-        raise QueryFailed("the search ran out of time, and the answer is only a part of one", outage=True)
-    if shards.get("failed"):
-        failures = shards.get("failures")
-        first = failures[0].get("reason", {}) if isinstance(failures, list) and failures and isinstance(failures[0], dict) else {}
-        why = f" ({str(first.get('reason'))[:200]})" if isinstance(first, dict) and first.get("reason") else ""
-        raise QueryFailed(f"{shards['failed']} of {shards.get('total')} shards failed{why}, and the answer is only a part of one",
-                          outage=True)
-    return found
-
-
-def _property(properties: Any, key: str) -> Mapping[str, Any]:
-    """The mapping of a dotted field."""
-    place: Mapping[str, Any] = {"properties": properties}
-    for part in key.split("."):
-        below = place.get("properties")
-        place = below.get(part, {}) if isinstance(below, dict) else {}
-    return place if isinstance(place, dict) else {}
-
-
-def _deep(source: Any, key: str) -> Any:
-    for part in key.split("."):
-        source = source.get(part) if isinstance(source, dict) else None
-    return source
