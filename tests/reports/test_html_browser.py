@@ -201,7 +201,7 @@ def test_a_querys_page_has_an_address_and_the_back_button_closes_it(show):
     page.go_forward()
     assert page.locator("dialog").evaluate("e => e.open") and page.locator("#page-title").inner_text() == "ERR-4401"
     page.get_by_role("button", name="Close").click()
-    page.wait_for_function("!location.hash")
+    page.wait_for_url(lambda url: "#" not in url)
     assert not page.locator("dialog").evaluate("e => e.open")
 
 
@@ -209,7 +209,7 @@ def test_an_address_opens_its_query_at_once_and_closing_stays_in_the_report(show
     page = show(build.failing(), "#q=q009").page
     assert page.locator("#page-title").inner_text() == "ERR-4409" and page.locator("#page-place").inner_text() == "10 of 62"
     page.keyboard.press("Escape")
-    page.wait_for_function("!location.hash")
+    page.wait_for_url(lambda url: "#" not in url)
     assert page.locator("h1").is_visible() and not page.locator("dialog").evaluate("e => e.open")
     page = show(build.failing(), "#q=nothing%zz").page
     assert not page.locator("dialog").evaluate("e => e.open")
@@ -221,7 +221,7 @@ def test_an_address_with_any_text_leads_to_its_query(show):
     wanted = json.loads(page.locator("#data").evaluate("e => JSON.stringify(JSON.parse(e.textContent).rows.id)"))
     for row, name in list(enumerate(wanted))[::7]:
         page.evaluate("name => { location.hash = 'q=' + encodeURIComponent(name) }", name)
-        page.wait_for_function("row => document.getElementById('page-place').textContent.startsWith(`${row + 1} of`)", arg=row)
+        page.locator("#page-place", has_text=re.compile(f"^{row + 1} of")).wait_for()
     assert page.evaluate("document.querySelectorAll('dialog script, dialog img, dialog style, dialog iframe').length") == 0
 
 
@@ -246,7 +246,7 @@ def test_several_relevant_documents_have_a_row_each(show):
     assert [row.inner_text().split() for row in page.locator(".gold tbody tr").all()] == [["b", "2", "2", "▼", "4"], ["a", "1", "1", "1"]]
     assert "✓ grade 2" in page.locator(".side").last.inner_text() and "judged, worth nothing" in page.locator(".side").last.inner_text()
     page.evaluate("location.hash = 'q=q1'")
-    page.wait_for_function("document.getElementById('page-title').textContent == 'question 1'")
+    page.locator("#page-title", has_text="question 1").wait_for()
     assert page.locator(".gold tbody tr").first.inner_text().split() == ["b", "2", "2", "▼", "not", "found"]
 
 
@@ -366,8 +366,8 @@ def test_the_sorted_plot_tells_and_opens_the_query_under_the_pointer(show):
     page = show(build.failing()).page
     page.locator("#curve").scroll_into_view_if_needed()
     box = page.locator("#curve").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 50 / 720, box["y"] + 20)
+    page.mouse.move(box["x"] + box["width"] * 75 / 720, box["y"] + 20)
     assert "−1.000" in page.locator("#curve-says").inner_text() and "ERR-4400" in page.locator("#curve-says").inner_text()
-    page.mouse.click(box["x"] + box["width"] * 50 / 720, box["y"] + 20)
+    page.mouse.click(box["x"] + box["width"] * 75 / 720, box["y"] + 20)
     page.wait_for_selector("dialog[open]")
     assert re.fullmatch(r"q=q00\d", address(page))
