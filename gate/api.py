@@ -17,8 +17,8 @@ from gate.golden.model import GoldenSet
 from gate.golden.read import golden_of, read_golden
 from gate.policy import Policy
 from gate.results import Evaluation, Outcome, chosen_metrics
-from gate.retrievers.callee import askable
-from gate.retrievers.inline import ask, run_of
+from gate.retrievers.team.callee import askable
+from gate.retrievers.team.inline import ask, run_of
 from gate.runs import Run
 from gate.scoring.beside import extras, with_shown
 from gate.scoring.metrics import Metric

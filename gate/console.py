@@ -12,7 +12,7 @@ from gate import jsonio
 def harmless(text: str) -> str:
     """The same lines without control characters and without anything that a workflow runner takes for a command."""
     from gate.reports.escape import guard
-    from gate.retrievers.output import readable
+    from gate.retrievers.team.output import readable
 
     return "\n".join(map(guard, readable(text)))
 

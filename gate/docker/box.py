@@ -18,7 +18,7 @@ from gate.docker.images import fetch_image
 from gate.docker.own import read_file
 from gate.docker.pipe import Pipe
 from gate.errors import RetrieverFailed
-from gate.retrievers.output import Captured, quoted
+from gate.retrievers.team.output import Captured, quoted
 from gate.web.masking import Mask
 
 # Enough for a thread pool in every library; a fork bomb ends here.

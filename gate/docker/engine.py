@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gate.errors import RetrieverFailed
-from gate.retrievers.output import readable
+from gate.retrievers.team.output import readable
 
 SOCKET = "/var/run/docker.sock"
 # Between two pieces of an answer. Seconds.

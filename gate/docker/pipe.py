@@ -10,9 +10,9 @@ from typing import Any
 
 from gate import jsonio
 from gate.golden.model import Query
-from gate.retrievers.answers import ranking_of
-from gate.retrievers.output import readable
 from gate.retrievers.pool import QueryFailed
+from gate.retrievers.team.answers import ranking_of
+from gate.retrievers.team.output import readable
 from gate.runs import Ranking
 
 MAX_ANSWER = 8 * 1024**2

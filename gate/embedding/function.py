@@ -16,7 +16,7 @@ from gate.paths import Paths
 from gate.retrievers import python
 from gate.retrievers.base import Given
 from gate.retrievers.limits import Limits, read_limits
-from gate.retrievers.results import USUAL
+from gate.retrievers.team.results import USUAL
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Function:
     def __init__(self, options: Options, given: Given, executable: str = "") -> None:
         packages = None
         if options.code.requirements is not None:
-            from gate.retrievers.packages import Packages
+            from gate.retrievers.team.packages import Packages
 
             packages = Packages(options.code.requirements, given.world.cache, given.world.variables, options.limits, options.code.build,
                                 options.code.root)

@@ -1,4 +1,4 @@
-"""The program in which a team's embedding function runs: that of retrievers (../retrievers/worker.py) with another kind of question.
+"""The program in which a team's embedding function runs: that of retrievers (../retrievers/team/worker.py) with another kind of question.
 
 Standard library only. A question carries ``texts``; its answer ``vectors``, base64 of little-endian float32, and ``dimensions``.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def _retrievers_worker() -> Any:
-    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "retrievers", "worker.py")
+    path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "retrievers", "team", "worker.py")
     spec = importlib.util.spec_from_file_location("_gate_worker", path)
     if spec is None or spec.loader is None:
         raise ImportError(path)

@@ -14,13 +14,13 @@ from gate.fields import Section
 from gate.figures import plural
 from gate.golden.model import Query
 from gate.paths import Paths
-from gate.retrievers.ann_loss import AnnLoss, read_search
 from gate.retrievers.base import Given
-from gate.retrievers.chroma_api import Client, Collection, Place, is_address
-from gate.retrievers.chroma_exact import Exact, hit_of, with_metadata
-from gate.retrievers.hits import Hit, ranking_of
-from gate.retrievers.index_check import check_index, read_check
-from gate.retrievers.index_load import loadable
+from gate.retrievers.engines.ann_loss import AnnLoss, read_search
+from gate.retrievers.engines.chroma_api import Client, Collection, Place, is_address
+from gate.retrievers.engines.chroma_exact import Exact, hit_of, with_metadata
+from gate.retrievers.engines.hits import Hit, ranking_of
+from gate.retrievers.engines.index_check import check_index, read_check
+from gate.retrievers.engines.index_load import loadable
 from gate.retrievers.pool import Pool, QueryFailed
 from gate.runs import Ranking
 from gate.secret_text import read_secret_text
@@ -183,7 +183,7 @@ class ChromaRetriever:
         self._stack.callback(client.close)
         self.collection = Collection(client, place, self._settings.limits.start_seconds)
         if options.load:
-            from gate.retrievers.chroma_load import load
+            from gate.retrievers.engines.chroma_load import load
 
             assert self._snapshot is not None
             done = load(self.collection, place, self._snapshot, options.hnsw, options.keys)

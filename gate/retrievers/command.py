@@ -12,10 +12,10 @@ from gate.errors import RetrieverFailed
 from gate.fields import Section
 from gate.paths import Paths
 from gate.retrievers.base import Given
-from gate.retrievers.child import LAUNCHER, ChildFault
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import Captured, readable
-from gate.retrievers.stranger import Stranger
+from gate.retrievers.team.child import LAUNCHER, ChildFault
+from gate.retrievers.team.output import Captured, readable
+from gate.retrievers.team.stranger import Stranger
 from gate.runs import Ranking
 from gate.world import own_variable
 

@@ -15,8 +15,8 @@ from gate.golden.model import Query
 from gate.paths import Paths
 from gate.retrievers import http
 from gate.retrievers.base import Given
-from gate.retrievers.output import Captured
 from gate.retrievers.pool import Pool
+from gate.retrievers.team.output import Captured
 from gate.runs import Ranking
 from gate.web.address import Address
 

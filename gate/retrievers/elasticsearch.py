@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gate.embedding.base import EmbeddingSettings, read_embedding
 from gate.fields import Section
 from gate.paths import Paths
-from gate.retrievers.ann_loss import read_search
 from gate.retrievers.base import Given
-from gate.retrievers.index_check import read_check
-from gate.retrievers.searching import How, SearchRetriever
-from gate.retrievers.stored import Keys, read_keys
-from gate.retrievers.wire import read_engine
+from gate.retrievers.engines.ann_loss import read_search
+from gate.retrievers.engines.index_check import read_check
+from gate.retrievers.engines.searching import How, SearchRetriever
+from gate.retrievers.engines.stored import Keys, read_keys
+from gate.retrievers.engines.wire import read_engine
 from gate.secret_text import SecretText, read_secret_text
 from gate.web.service import Service, ServiceOptions
 from gate.web.template import holds, template_fault
@@ -139,7 +139,7 @@ def read(section: Section, paths: Paths) -> Options:
 
 def build(settings: RetrieverSettings, given: Given) -> SearchRetriever:
     """See :mod:`gate.retrievers`."""
-    from gate.retrievers.elastic_service import ElasticService
+    from gate.retrievers.engines.elastic_service import ElasticService
 
     options: Options = settings.options
     # Without a field of vectors there are none to compare, whatever the snapshot holds.

@@ -14,18 +14,18 @@ from gate.fields import Section
 from gate.figures import plural
 from gate.golden.model import Query
 from gate.paths import Paths
-from gate.retrievers.ann_loss import AnnLoss, read_search
 from gate.retrievers.base import Given
-from gate.retrievers.index_check import Checked, check_index, read_check
-from gate.retrievers.index_load import loadable
+from gate.retrievers.engines.ann_loss import AnnLoss, read_search
+from gate.retrievers.engines.index_check import Checked, check_index, read_check
+from gate.retrievers.engines.index_load import loadable
 from gate.retrievers.pool import Pool
 from gate.runs import Ranking
 from gate.secret_text import SecretText, read_secret_text
 
 if TYPE_CHECKING:
     from gate.retriever_settings import RetrieverSettings
-    from gate.retrievers.pg_seat import PgSeat
-    from gate.retrievers.pg_statement import Columns
+    from gate.retrievers.engines.pg_seat import PgSeat
+    from gate.retrievers.engines.pg_statement import Columns
 
 METRICS = ("cosine", "l2", "ip")
 _USUAL = {"m": 16, "ef_construction": 64}  # pgvector's own
@@ -53,14 +53,14 @@ class Options(NamedTuple):
     @property
     def needs_vectors(self) -> bool:
         """Whether a query is asked by its vector."""
-        from gate.retrievers.pg_statement import placeholders
+        from gate.retrievers.engines.pg_statement import placeholders
 
         return not self.sql or "vector" in placeholders(self.sql)[0]
 
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.retrievers`."""
-    from gate.retrievers.pg_statement import Columns
+    from gate.retrievers.engines.pg_statement import Columns
 
     dsn = read_secret_text(section, "dsn", section.text("dsn", "", required=True))
     table, statement = section.text("table", ""), section.text("sql", "")
@@ -95,7 +95,7 @@ def read(section: Section, paths: Paths) -> Options:
 
 
 def _check_statement(section: Section, statement: str, condition: str) -> None:
-    from gate.retrievers.pg_statement import PLACEHOLDERS, placeholders
+    from gate.retrievers.engines.pg_statement import PLACEHOLDERS, placeholders
 
     names, loose = placeholders(statement)
     if strange := sorted(set(names) - set(PLACEHOLDERS)):
@@ -120,7 +120,7 @@ class PgvectorRetriever:
     """Rows of a table: by score descending, then id ascending among what was fetched. Rows of a statement: in its order."""
 
     def __init__(self, settings: RetrieverSettings, given: Given) -> None:
-        from gate.retrievers.pg_connection import Server
+        from gate.retrievers.engines.pg_connection import Server
 
         self._settings, self._given, self._options = settings, given, settings.options
         self._snapshot = loadable(given.snapshot) if self._options.load is not None else given.snapshot
@@ -166,12 +166,12 @@ class PgvectorRetriever:
                                    "leaves of them); raise it or set `iterative_scan`")
 
     def _seat(self, vectors: Mapping[str, Any], reachable: int = 0) -> PgSeat:
-        from gate.retrievers.pg_seat import PgSeat
+        from gate.retrievers.engines.pg_seat import PgSeat
 
         return PgSeat(self._server, self._options, vectors, reachable, self._loss, self._short)
 
     def __enter__(self) -> PgvectorRetriever:
-        from gate.retrievers.pg_connection import at_start, cut_off
+        from gate.retrievers.engines.pg_connection import at_start, cut_off
 
         options, seconds = self._options, self._settings.limits.start_seconds
         started = time.monotonic()
@@ -191,8 +191,8 @@ class PgvectorRetriever:
         return self
 
     def _load(self, hnsw: Mapping[str, int], seconds: float) -> None:
-        from gate.retrievers.pg_connection import at_start
-        from gate.retrievers.pg_index import Table
+        from gate.retrievers.engines.pg_connection import at_start
+        from gate.retrievers.engines.pg_index import Table
 
         assert self._snapshot is not None
         options = self._options
@@ -202,7 +202,7 @@ class PgvectorRetriever:
         self._notes += [done] if done else []
 
     def _check(self, connection: Any) -> Checked:
-        from gate.retrievers.pg_index import Table
+        from gate.retrievers.engines.pg_index import Table
 
         if not self._options.table:
             return Checked("none", ("`retriever.sql`: nothing proves that what it searches is the snapshot's; with `table`, `id` and "

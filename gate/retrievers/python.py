@@ -12,17 +12,17 @@ from gate.fields import Section
 from gate.golden.model import Query
 from gate.paths import Paths
 from gate.retrievers.base import Given
-from gate.retrievers.child import WORKER
-from gate.retrievers.faults import Raised
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import Captured
-from gate.retrievers.results import USUAL, Keys
-from gate.retrievers.stranger import Stranger
+from gate.retrievers.team.child import WORKER
+from gate.retrievers.team.faults import Raised
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.results import USUAL, Keys
+from gate.retrievers.team.stranger import Stranger
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
     from gate.retriever_settings import RetrieverSettings
-    from gate.retrievers.packages import Packages
+    from gate.retrievers.team.packages import Packages
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")
 # -P and -s as in -I, but without -E: the environment is built here, and PYTHONHASHSEED in it must count.
@@ -69,7 +69,7 @@ def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
     options: Options = settings.options
     packages = None
     if options.requirements is not None:
-        from gate.retrievers.packages import Packages
+        from gate.retrievers.team.packages import Packages
 
         packages = Packages(options.requirements, given.world.cache, given.world.variables, settings.limits, options.build, options.root)
     return PythonRetriever(options.function, options.path, settings.limits, given.snapshot.path if given.snapshot else None,
@@ -77,7 +77,7 @@ def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
 
 
 class PythonRetriever(Stranger):
-    """Asks what ``module:attribute`` names, in one of the ways of :mod:`gate.retrievers.callee`."""
+    """Asks what ``module:attribute`` names, in one of the ways of :mod:`gate.retrievers.team.callee`."""
 
     missing_path = "set `retriever.path` to the directory that holds the module"
 

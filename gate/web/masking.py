@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-from gate.retrievers.output import readable
+from gate.retrievers.team.output import readable
 
 HIDDEN = "***"
 # Shorter values are no secrets, and masking them would leave nothing to read.

@@ -25,9 +25,9 @@ from gate.github.event import choose_mode, read_context
 from gate.github.trigger import find_pull, foreign, trigger_of
 from gate.golden.read import read_golden
 from gate.retrievers.command import CommandRetriever
-from gate.retrievers.faults import Raised
 from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
+from gate.retrievers.team.faults import Raised
 from gate.runs import Ranking, read_run, run_lines
 from gate.settings import parse_settings, policy_facts
 from gate.snapshot.manifest import FileFacts, Manifest, parse

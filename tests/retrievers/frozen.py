@@ -29,7 +29,7 @@ def dense_snapshot(folder, vectors: dict, queries: dict | None = None, similarit
 
 
 class Held:
-    """Follows gate.retrievers.index_check.Engine."""
+    """Follows gate.retrievers.engines.index_check.Engine."""
 
     name = "table docs"
 

@@ -11,11 +11,11 @@ import zipfile
 from pathlib import Path
 
 from gate.golden.model import Query
-from gate.retrievers.child import PARTS, WORKER
 from gate.retrievers.limits import Limits
-from gate.retrievers.packages import Packages
 from gate.retrievers.python import PythonRetriever
-from gate.retrievers.sandbox import closed_ways, interpreter_files, other_user
+from gate.retrievers.team.child import PARTS, WORKER
+from gate.retrievers.team.packages import Packages
+from gate.retrievers.team.sandbox import closed_ways, interpreter_files, other_user
 
 QUICK = Limits(query_seconds=10, run_seconds=60, start_seconds=20, memory_mb=1024)
 

@@ -4,7 +4,7 @@ import pytest
 
 from gate.changes import retriever_changes
 from gate.errors import InvalidInput
-from gate.retrievers.pg_statement import own_hits, placeholders, plan_of, table_hits
+from gate.retrievers.engines.pg_statement import own_hits, placeholders, plan_of, table_hits
 from gate.settings import parse_settings
 
 

@@ -7,8 +7,8 @@ import urllib.request
 import pytest
 
 from gate.retrievers.limits import Limits
-from gate.retrievers.packages import Packages
-from gate.retrievers.results import Keys
+from gate.retrievers.team.packages import Packages
+from gate.retrievers.team.results import Keys
 from gate.runs import Chunk
 
 LIMITS = Limits(query_seconds=60, run_seconds=240, start_seconds=120, memory_mb=8192)

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import InvalidInput
-from gate.retrievers.ann_loss import AnnLoss
-from gate.retrievers.hits import Hit, ranking_of
-from gate.retrievers.index_check import check_index, sample_rows
-from gate.retrievers.index_load import batches, loadable
+from gate.retrievers.engines.ann_loss import AnnLoss
+from gate.retrievers.engines.hits import Hit, ranking_of
+from gate.retrievers.engines.index_check import check_index, sample_rows
+from gate.retrievers.engines.index_load import batches, loadable
 from gate.snapshot.build import build_bm25
 from gate.snapshot.corpus import read_corpus
 from gate.snapshot.reader import Snapshot

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.retrievers.output import Captured, quoted
+from gate.retrievers.team.output import Captured, quoted
 
 
 def test_control_characters_and_colours_are_gone():

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from gate.errors import InvalidInput, RetrieverFailed
-from gate.retrievers.requirement_files import read_requirements
-from gate.retrievers.sandbox import other_user
-from gate.retrievers.tree import Strange, digest_of, take_over
+from gate.retrievers.team.requirement_files import read_requirements
+from gate.retrievers.team.sandbox import other_user
+from gate.retrievers.team.tree import Strange, digest_of, take_over
 from tests.retrievers.support import INSTALLING, queries, reachable_interpreter, wheel, why_no_other_user
 
 needs_other_user = pytest.mark.skipif(bool(why_no_other_user()), reason=why_no_other_user())

@@ -7,8 +7,8 @@ from gate.policy import Policy
 from gate.reports.comment import render_comment
 from gate.reports.report import Report
 from gate.reports.text import render_text
-from gate.retrievers.faults import Raised
 from gate.retrievers.limits import Limits
+from gate.retrievers.team.faults import Raised
 from tests.retrievers.support import QUICK
 
 

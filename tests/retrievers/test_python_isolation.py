@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gate.errors import RetrieverFailed
-from gate.retrievers import child, sandbox
-from gate.retrievers.closing import Closing, private_folders
-from gate.retrievers.sandbox import User, first_closed
+from gate.retrievers.team import child, sandbox
+from gate.retrievers.team.closing import Closing, private_folders
+from gate.retrievers.team.sandbox import User, first_closed
 from tests.retrievers.support import queries, why_no_other_user
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the retriever another user")
@@ -255,7 +255,7 @@ SINCE_V6 = """[includeIf "gitdir:/somewhere/.git"]
 @pytest.fixture
 def checkout(team, monkeypatch):
     """A checkout in CI that left a token, as v5 or v6 of actions/checkout does."""
-    monkeypatch.setattr("gate.retrievers.isolation.in_ci", lambda: True)
+    monkeypatch.setattr("gate.retrievers.team.isolation.in_ci", lambda: True)
     for name in ("GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "RUNNER_TEMP", "HOME"):
         monkeypatch.delenv(name, raising=False)
     for folder in (".git", "elsewhere"):

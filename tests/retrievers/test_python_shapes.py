@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import InvalidInput, RetrieverFailed
-from gate.retrievers.results import Keys, Unusable, at, converted
+from gate.retrievers.team.results import Keys, Unusable, at, converted
 from gate.runs import Chunk
 from gate.settings import parse_settings
 

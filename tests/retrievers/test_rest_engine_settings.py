@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import InvalidInput
-from gate.retrievers import elastic_bodies
 from gate.retrievers.base import Given
-from gate.retrievers.elastic_fill import actions
-from gate.retrievers.elastic_service import ElasticService
+from gate.retrievers.engines import elastic_bodies
+from gate.retrievers.engines.elastic_fill import actions
+from gate.retrievers.engines.elastic_service import ElasticService
+from gate.retrievers.engines.qdrant_fill import Form, point_id
+from gate.retrievers.engines.qdrant_service import QdrantService
+from gate.retrievers.engines.stored import Keys, hit_of, stored_unit, value_at
 from gate.retrievers.pool import QueryFailed
-from gate.retrievers.qdrant_fill import Form, point_id
-from gate.retrievers.qdrant_service import QdrantService
-from gate.retrievers.stored import Keys, hit_of, stored_unit, value_at
 from gate.settings import parse_settings
 from gate.world import World
 

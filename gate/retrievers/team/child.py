@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from gate import jsonio
-from gate.retrievers.output import Captured
-from gate.retrievers.sandbox import Guard, User
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.sandbox import Guard, User
 
 WORKER = Path(__file__).with_name("worker.py")
 LAUNCHER = Path(__file__).with_name("launcher.py")

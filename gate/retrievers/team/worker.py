@@ -64,7 +64,7 @@ def load(setup: dict[str, Any], callee: Any) -> Any:
     """Import ``module:attribute`` from the team's directory, which comes first, as with ``python file.py``."""
     path = setup["path"]
     os.chdir(path)
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     if os.path.basename(home) not in ("site-packages", "dist-packages"):
         sys.path[:] = [entry for entry in sys.path if entry != home]
     sys.path.insert(0, path)

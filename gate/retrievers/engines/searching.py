@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from gate.embedding.base import EmbeddingSettings, QueryVectors, open_vectors
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.golden.model import Query
-from gate.retrievers.ann_loss import AnnLoss
 from gate.retrievers.base import Given
-from gate.retrievers.hits import Hit, as_found, ranking_of
-from gate.retrievers.index_check import check_index
+from gate.retrievers.engines.ann_loss import AnnLoss
+from gate.retrievers.engines.hits import Hit, as_found, ranking_of
+from gate.retrievers.engines.index_check import check_index
+from gate.retrievers.engines.wire import Wire
 from gate.retrievers.pool import Pool, QueryFailed
-from gate.retrievers.wire import Wire
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Request(NamedTuple):
 
 
 class Service(Protocol):
-    """One index of one engine; also what :mod:`gate.retrievers.index_check` asks. Whatever it raises of QueryFailed outside of a query
+    """One index of one engine; also what :mod:`.index_check` asks. Whatever it raises of QueryFailed outside of a query
     means that the engine does not do what it should."""
 
     name: str
@@ -68,7 +68,7 @@ class Service(Protocol):
 
 
 class How(NamedTuple):
-    """``by_vector``: whether queries are embedded. ``check``: of gate.retrievers.index_check; ``exact``, ``ann_loss``: see ann_loss."""
+    """``by_vector``: whether queries are embedded. ``check``: of index_check; ``exact``, ``ann_loss``: see ann_loss."""
 
     by_vector: bool
     embedding: EmbeddingSettings

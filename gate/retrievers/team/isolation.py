@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gate.errors import RetrieverFailed
-from gate.retrievers.closing import Closing, private_folders, readable, token_files
-from gate.retrievers.sandbox import User, closed_ways, in_ci, other_user
+from gate.retrievers.team.closing import Closing, private_folders, readable, token_files
+from gate.retrievers.team.sandbox import User, closed_ways, in_ci, other_user
 
 
 class Isolation:

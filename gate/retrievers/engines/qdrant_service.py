@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers.base import Given
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines.hits import Hit
+from gate.retrievers.engines.qdrant_fill import fill, restore
+from gate.retrievers.engines.searching import Request
+from gate.retrievers.engines.stored import hit_of, text_at
+from gate.retrievers.engines.wire import Wire, segment
 from gate.retrievers.pool import QueryFailed
-from gate.retrievers.qdrant_fill import fill, restore
-from gate.retrievers.searching import Request
-from gate.retrievers.stored import hit_of, text_at
-from gate.retrievers.wire import Wire, segment
 from gate.web.service import Service
 from gate.web.template import holds, put_in
 
@@ -28,7 +28,7 @@ _DISTANCES = ("Euclid", "Manhattan")  # the smaller, the better
 
 
 class QdrantService:
-    """Follows gate.retrievers.searching.Service."""
+    """Follows gate.retrievers.engines.searching.Service."""
 
     def __init__(self, options: Options, given: Given) -> None:
         self._options, self._given = options, given

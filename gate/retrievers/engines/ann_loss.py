@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gate.fields import Section
 from gate.figures import plural
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines.hits import Hit
 
 SEARCHES = ("ann", "exact")
 # Two ways through one engine add up in different orders, in single precision; a difference of this size is none.

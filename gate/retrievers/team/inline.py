@@ -15,12 +15,12 @@ from gate.golden.model import GoldenSet
 from gate.runs import BadRanking, Ranking, Run, parse_ranking
 
 if TYPE_CHECKING:
-    from gate.retrievers.results import Keys
+    from gate.retrievers.team.results import Keys
 
 
 def run_of(results: Mapping[Any, Any], name: str) -> Run:
     """In-memory results, query id → list as a retriever returns it, as a run. Raises :class:`InvalidInput` with every fault."""
-    from gate.retrievers import results as reading
+    from gate.retrievers.team import results as reading
 
     rankings: dict[str, Ranking] = {}
     problems = [f"{name}: no ranking in it"] if not results else []
@@ -54,7 +54,7 @@ def _ranking(answer: Mapping[str, Any]) -> Ranking:
 
 def ask(golden: GoldenSet, retrieve: Any, n: int, id_key: str = "") -> tuple[Run, tuple[str, ...]]:
     """All rankings, and what a reader should know of them."""
-    from gate.retrievers import callee, results
+    from gate.retrievers.team import callee, results
 
     name = getattr(retrieve, "__name__", type(retrieve).__name__)
     loop = callee.Loop()
@@ -81,7 +81,7 @@ def ask(golden: GoldenSet, retrieve: Any, n: int, id_key: str = "") -> tuple[Run
 
 def _one(retrieve: Callable[[str, int], Any], text: str, n: int, keys: Keys) -> tuple[Ranking, bool]:
     """One question; whether more came back than was asked for."""
-    from gate.retrievers import results
+    from gate.retrievers.team import results
 
     started = time.perf_counter()
     try:
@@ -99,8 +99,8 @@ def _one(retrieve: Callable[[str, int], Any], text: str, n: int, keys: Keys) -> 
 
 def _raised(error: BaseException) -> str:
     """In the words of the gate's own child, without advice: that speaks of settings which do not exist here."""
-    from gate.retrievers.faults import Raised
-    from gate.retrievers.traces import Traces
+    from gate.retrievers.team.faults import Raised
+    from gate.retrievers.team.traces import Traces
 
     if error.__traceback__ is not None:
         error = error.with_traceback(error.__traceback__.tb_next)  # the first frame is this module's

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate.errors import InvalidInput
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines.hits import Hit
 
 if TYPE_CHECKING:
     import numpy as np

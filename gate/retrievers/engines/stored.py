@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gate.fields import Section
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines.hits import Hit
 from gate.retrievers.pool import QueryFailed
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gate.retrievers.cutting import cut
-from gate.retrievers.results import MOST_CANDIDATES
+from gate.retrievers.team.results import MOST_CANDIDATES
 from gate.runs import BadRanking, Ranking, parse_ranking
 
 # Rankings are kept until the report: ids without a bound would fill the gate's memory instead of the retriever's.

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gate.retrievers.sandbox import User, first_closed
+from gate.retrievers.team.sandbox import User, first_closed
 
 # The runner's command files and the event's payload: closed with the folder they are in.
 _FILES = ("GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gate.errors import GateError, InvalidInput, RetrieverFailed
-from gate.retrievers.child import LAUNCHER, Child, ChildFault
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import Captured
-from gate.retrievers.sandbox import Home, User, environment
+from gate.retrievers.team.child import LAUNCHER, Child, ChildFault
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.sandbox import Home, User, environment
 
 _LIBRARIES = 16 * 1024**3  # bytes of the largest file
 _SHOWN_LINES = 25

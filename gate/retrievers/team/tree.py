@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gate import jsonio
-from gate.retrievers.sandbox import User
+from gate.retrievers.team.sandbox import User
 
 _THREADS = 4
 

@@ -111,7 +111,7 @@ def _reason(error: BaseException) -> str:
 
 
 class Collection:
-    """One collection by its name; follows gate.retrievers.index_check.Engine. ``seconds``: of one request."""
+    """One collection by its name; follows gate.retrievers.engines.index_check.Engine. ``seconds``: of one request."""
 
     def __init__(self, client: Client, place: Place, seconds: float) -> None:
         self._client, self._place, self._seconds = client, place, seconds

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gate.errors import InvalidInput
 from gate.figures import plural
-from gate.retrievers.index_load import batches, dimensions
-from gate.retrievers.pg_statement import CLASSES, Columns, identifier, vector_text
+from gate.retrievers.engines.index_load import batches, dimensions
+from gate.retrievers.engines.pg_statement import CLASSES, Columns, identifier, vector_text
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -24,7 +24,7 @@ WHERE am.amname IN ('hnsw', 'ivfflat') AND """
 
 
 class Table:
-    """Follows gate.retrievers.index_check.Engine. The connection is in no transaction between calls."""
+    """Follows gate.retrievers.engines.index_check.Engine. The connection is in no transaction between calls."""
 
     def __init__(self, connection: Connection[Any], table: str, columns: Columns) -> None:
         self._connection, self._table, self._columns = connection, table, columns

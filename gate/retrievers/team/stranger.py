@@ -12,15 +12,15 @@ from typing import Any
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.figures import plural
 from gate.golden.model import Query
-from gate.retrievers.answers import ranking_of
-from gate.retrievers.child import PARTS, WORKER, ChildFault
-from gate.retrievers.faults import Lost, memory_cure
-from gate.retrievers.isolation import Isolation
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import Captured
 from gate.retrievers.pool import Pool
-from gate.retrievers.sandbox import interpreter_files
-from gate.retrievers.seat import ProgramSeat
+from gate.retrievers.team.answers import ranking_of
+from gate.retrievers.team.child import PARTS, WORKER, ChildFault
+from gate.retrievers.team.faults import Lost, memory_cure
+from gate.retrievers.team.isolation import Isolation
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.sandbox import interpreter_files
+from gate.retrievers.team.seat import ProgramSeat
 from gate.runs import Ranking
 
 FILE_BYTES = 1024**3

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from gate.errors import RetrieverFailed
 from gate.golden.model import Query
-from gate.retrievers.child import Child, ChildFault
-from gate.retrievers.faults import Lost, given_up, given_up_cure
-from gate.retrievers.output import Captured
-from gate.retrievers.sandbox import Home, environment
+from gate.retrievers.team.child import Child, ChildFault
+from gate.retrievers.team.faults import Lost, given_up, given_up_cure
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.sandbox import Home, environment
 from gate.runs import Ranking
 
 if TYPE_CHECKING:
-    from gate.retrievers.stranger import Stranger
+    from gate.retrievers.team.stranger import Stranger
 
 RESTARTS = 3
 

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from gate.errors import RetrieverFailed
 from gate.figures import plural
-from gate.retrievers.index_load import batches
+from gate.retrievers.engines.index_load import batches
 
 if TYPE_CHECKING:
-    from gate.retrievers.chroma_api import Collection, Place
+    from gate.retrievers.engines.chroma_api import Collection, Place
     from gate.snapshot.reader import Snapshot
 
 _BATCH = 1000

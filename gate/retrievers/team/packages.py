@@ -15,12 +15,12 @@ from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
-from gate.retrievers.installing import Installer
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import Captured
-from gate.retrievers.requirement_files import Requirements, normal, read_requirements
-from gate.retrievers.sandbox import User
-from gate.retrievers.tree import Strange, digest_of, take_over
+from gate.retrievers.team.installing import Installer
+from gate.retrievers.team.output import Captured
+from gate.retrievers.team.requirement_files import Requirements, normal, read_requirements
+from gate.retrievers.team.sandbox import User
+from gate.retrievers.team.tree import Strange, digest_of, take_over
 from gate.world import CACHE
 
 SCHEMA = 1

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
-from gate.retrievers import elastic_bodies as bodies
 from gate.retrievers.base import Given
 from gate.retrievers.elastic_answers import field_of, whole_answer
-from gate.retrievers.elastic_fill import bulk_ids, load, restore
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines import elastic_bodies as bodies
+from gate.retrievers.engines.elastic_fill import bulk_ids, load, restore
+from gate.retrievers.engines.hits import Hit
+from gate.retrievers.engines.searching import Request
+from gate.retrievers.engines.stored import hit_of, text_at, value_at
+from gate.retrievers.engines.wire import Wire, segment
 from gate.retrievers.pool import QueryFailed
-from gate.retrievers.searching import Request
-from gate.retrievers.stored import hit_of, text_at, value_at
-from gate.retrievers.wire import Wire, segment
 from gate.web.service import Service
 from gate.web.template import put_in
 
@@ -33,7 +33,7 @@ _PREFERENCE = "retrieval-gate"
 
 
 class ElasticService:
-    """Follows gate.retrievers.searching.Service."""
+    """Follows gate.retrievers.engines.searching.Service."""
 
     def __init__(self, options: Options, given: Given) -> None:
         self._options, self._given = options, given

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
-from gate.retrievers.half_made import made
-from gate.retrievers.index_load import batches, dimensions, loadable
-from gate.retrievers.stored import stored_unit
-from gate.retrievers.wire import Wire
+from gate.retrievers.engines.half_made import made
+from gate.retrievers.engines.index_load import batches, dimensions, loadable
+from gate.retrievers.engines.stored import stored_unit
+from gate.retrievers.engines.wire import Wire
 
 if TYPE_CHECKING:
     from gate.retrievers.elasticsearch import Options

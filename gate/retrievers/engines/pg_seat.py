@@ -10,11 +10,11 @@ import psycopg
 
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.golden.model import Query
-from gate.retrievers import pg_statement as statements
-from gate.retrievers.ann_loss import AnnLoss
-from gate.retrievers.hits import Hit, as_found, ranking_of
-from gate.retrievers.pg_connection import Server, at_start, cut_off
-from gate.retrievers.pg_index import methods_of
+from gate.retrievers.engines import pg_statement as statements
+from gate.retrievers.engines.ann_loss import AnnLoss
+from gate.retrievers.engines.hits import Hit, as_found, ranking_of
+from gate.retrievers.engines.pg_connection import Server, at_start, cut_off
+from gate.retrievers.engines.pg_index import methods_of
 from gate.retrievers.pool import QueryFailed
 from gate.runs import Ranking
 

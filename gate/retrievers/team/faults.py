@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate.retrievers.limits import Limits
-from gate.retrievers.output import readable
+from gate.retrievers.team.output import readable
 
 _CHARS, _LINES = 300, 16
 _KINDS = {"hang": "hung", "died": "died", "protocol": "answered nonsense", "early": "died"}

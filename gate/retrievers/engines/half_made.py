@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 
 from gate.errors import GateError
+from gate.retrievers.engines.wire import Wire
 from gate.retrievers.pool import QueryFailed
-from gate.retrievers.wire import Wire
 
 
 @contextlib.contextmanager

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gate.errors import RetrieverFailed
-from gate.retrievers.hits import Hit
+from gate.retrievers.engines.hits import Hit
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gate.retrievers.chroma_api import Collection
+    from gate.retrievers.engines.chroma_api import Collection
 
 _BATCH = 64
 
