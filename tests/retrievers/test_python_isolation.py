@@ -205,7 +205,7 @@ def test_a_gate_in_a_closed_directory_falls_back_with_a_note_and_in_ci_fails_wit
     for file in (child.WORKER, *child.PARTS):
         shutil.copy(file, closed)
     moved = tuple(closed / file.name for file in child.PARTS) if name == "PARTS" else closed / child.WORKER.name
-    for module in ("stranger", "python") if name == "WORKER" else ("stranger",):
+    for module in ("team.stranger", "python") if name == "WORKER" else ("team.stranger",):
         monkeypatch.setattr(f"gate.retrievers.{module}.{name}", moved)
     assert team.ask("def retrieve(query, n):\n    return ['a']\n")["q1"].docs == ["a"]
     assert len(team.last.notes) == 1 and "ran as the gate's own user" in team.last.notes[0]
