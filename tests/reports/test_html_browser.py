@@ -48,6 +48,21 @@ def address(page) -> str:
     return page.url.partition("#")[2]
 
 
+def opened(page, title: str = "") -> None:
+    """An address takes effect a moment after it has changed."""
+    page.locator("dialog[open] #page-title", has_text=title).wait_for()
+
+
+def closed(page) -> None:
+    page.locator("dialog:not([open])").wait_for(state="attached")
+
+
+def searched(page, words: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(page.locator("#find")).to_have_value(words)
+
+
 def first_column(page) -> list[str]:
     return page.locator("#rows td.query .under code, #rows td.query a").evaluate_all(
         "all => all.filter(e => e.tagName == 'CODE').map(e => e.textContent)")
@@ -65,7 +80,8 @@ def test_every_report_opens_quietly_fits_the_screen_and_can_be_read(show, width,
         assert page.evaluate(CONTRAST) == [], name
         if page.locator("#rows a").count():
             page.locator("#rows a").first.click()
-            assert page.locator("dialog").evaluate("e => e.open && e.scrollWidth <= e.clientWidth"), name
+            opened(page)
+            assert page.locator("dialog").evaluate("e => e.scrollWidth <= e.clientWidth"), name
             assert page.evaluate(CONTRAST) == [], name
 
 
@@ -84,6 +100,7 @@ def test_axe_finds_nothing_to_complain_of(show, scheme):
         assert complaints(page) == [], name
         if page.locator("#rows a").count():
             page.locator("#rows a").first.click()
+            opened(page)
             assert complaints(page) == [], name
 
 
@@ -163,12 +180,15 @@ def test_the_table_can_be_used_without_a_mouse(show):
     assert page.evaluate("document.activeElement.textContent") == "ERR-4401"
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.keyboard.press("Enter")
-    assert page.locator("#page-title").inner_text() == "ERR-4401" and page.evaluate("document.activeElement.id") == "page-title"
+    opened(page, "ERR-4401")
+    assert page.evaluate("document.activeElement.id") == "page-title"
     page.keyboard.press("ArrowRight")
-    assert page.locator("#page-title").inner_text() == "ERR-4402"
+    opened(page, "ERR-4402")
     page.keyboard.press("ArrowLeft")
+    opened(page, "ERR-4401")
     page.keyboard.press("Escape")
-    assert not page.locator("dialog").evaluate("e => e.open")
+    closed(page)
+    page.wait_for_url(lambda url: "#" not in url)
     assert page.evaluate("document.activeElement.textContent") == "ERR-4401"
     page.keyboard.press("End")
     page.keyboard.press("ArrowDown")
@@ -178,13 +198,17 @@ def test_the_table_can_be_used_without_a_mouse(show):
 def test_tags_patterns_and_ranks_lead_to_their_queries(show):
     page = show(build.failing()).page
     page.locator("#lost + p + ul a").first.click()
+    opened(page)
     page.locator("dialog a.tag").first.click()
-    assert not page.locator("dialog").evaluate("e => e.open")
-    assert page.input_value("#find") == 'tag:"exact-term"' and page.locator("#count").inner_text() == "1 to 18 of 18 queries"
+    closed(page)
+    searched(page, 'tag:"exact-term"')
+    assert page.locator("#count").inner_text() == "1 to 18 of 18 queries"
     page.locator(".heat a").filter(has_text="▼").last.click()
-    assert page.input_value("#find") == "before:2 now:11-20" and first_column(page) == ["q009"]
+    searched(page, "before:2 now:11-20")
+    assert first_column(page) == ["q009"]
     page.locator(".patterns a").first.click()
-    assert page.input_value("#find") == "pattern:1" and "lost" in page.locator("#rows").inner_text()
+    searched(page, "pattern:1")
+    assert "lost" in page.locator("#rows").inner_text()
 
 
 # -- a query's page ----------------------------------------------------------------------------------------------------
@@ -193,26 +217,30 @@ def test_tags_patterns_and_ranks_lead_to_their_queries(show):
 def test_a_querys_page_has_an_address_and_the_back_button_closes_it(show):
     page = show(build.failing()).page
     page.locator("#rows a").first.click()
-    assert address(page) == "q=q000" and page.locator("dialog").evaluate("e => e.open")
+    opened(page, "ERR-4400")
+    assert address(page) == "q=q000"
     page.keyboard.press("ArrowRight")
+    opened(page, "ERR-4401")
     assert address(page) == "q=q001"
     page.go_back()
-    assert not page.locator("dialog").evaluate("e => e.open") and address(page) == ""
+    closed(page)
+    assert address(page) == ""
     page.go_forward()
-    assert page.locator("dialog").evaluate("e => e.open") and page.locator("#page-title").inner_text() == "ERR-4401"
+    opened(page, "ERR-4401")
     page.get_by_role("button", name="Close").click()
     page.wait_for_url(lambda url: "#" not in url)
-    assert not page.locator("dialog").evaluate("e => e.open")
+    closed(page)
 
 
 def test_an_address_opens_its_query_at_once_and_closing_stays_in_the_report(show):
     page = show(build.failing(), "#q=q009").page
-    assert page.locator("#page-title").inner_text() == "ERR-4409" and page.locator("#page-place").inner_text() == "10 of 62"
+    opened(page, "ERR-4409")
+    assert page.locator("#page-place").inner_text() == "10 of 62"
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "#" not in url)
-    assert page.locator("h1").is_visible() and not page.locator("dialog").evaluate("e => e.open")
-    page = show(build.failing(), "#q=nothing%zz").page
-    assert not page.locator("dialog").evaluate("e => e.open")
+    closed(page)
+    assert page.locator("h1").is_visible()
+    closed(show(build.failing(), "#q=nothing%zz").page)
 
 
 def test_an_address_with_any_text_leads_to_its_query(show):
@@ -296,8 +324,8 @@ def test_text_from_right_to_left_and_emoji_stand_by_themselves(show):
     page = show(build.make(lines), "#q=rtl").page
     assert page.locator("#page-title bdi").evaluate("e => getComputedStyle(e).direction + getComputedStyle(e).unicodeBidi") == "rtlisolate"
     page.keyboard.press("Escape")
-    texts = page.locator("#rows a.open bdi").all_inner_texts()
-    assert texts == ["👩‍💻 laptop 🏳️‍🌈", "می‌خواهم", "إعادة تعيين كلمة المرور (VPN)"] or set(texts) == {line.text for line in lines}
+    closed(page)
+    assert set(page.locator("#rows a.open bdi").all_inner_texts()) == {line.text for line in lines}
     # The number of a row to the left of Arabic text stays where it was written.
     ranks = page.locator(".flips li", has_text="VPN").locator(".ranks")
     assert ranks.inner_text() == "▼ 1 → not found"
@@ -347,7 +375,7 @@ def test_on_paper_there_are_no_controls_and_an_open_query_is_printed_alone(show)
     assert page.locator("#lost").is_visible() and page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf()[:4] == b"%PDF"
     page.evaluate("location.hash = 'q=q000'")
-    page.wait_for_selector("dialog[open]")
+    opened(page)
     assert not page.locator("main").is_visible() and page.locator(".side").count() == 2
     assert page.locator("dialog").evaluate("e => e.getBoundingClientRect().height > e.scrollHeight - 2")
 
@@ -369,5 +397,5 @@ def test_the_sorted_plot_tells_and_opens_the_query_under_the_pointer(show):
     page.mouse.move(box["x"] + box["width"] * 75 / 720, box["y"] + 20)
     assert "−1.000" in page.locator("#curve-says").inner_text() and "ERR-4400" in page.locator("#curve-says").inner_text()
     page.mouse.click(box["x"] + box["width"] * 75 / 720, box["y"] + 20)
-    page.wait_for_selector("dialog[open]")
+    opened(page)
     assert re.fullmatch(r"q=q00\d", address(page))
