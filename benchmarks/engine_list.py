@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 EXACT, GOOD, LOW, WORDS = "exact", "good", "low", "words"
 
 
 class Engine(NamedTuple):
-    """``module``: below engines/. ``modes``: mode → its effort, in the engine's own words. ``build``: no wheel, built from source."""
+    """``module``: below engines/, or of a kind of the gate's own the kind. ``modes``: mode → its effort, in the engine's own words.
+    ``build``: no wheel, built from source. ``native``: mode → what the kind is told besides its address."""
 
     name: str
     module: str
     packages: tuple[str, ...]
     modes: dict[str, str]
     build: bool = False
+    native: dict[str, dict[str, Any]] = {}
 
 
 ENGINES = (
+    Engine("PostgreSQL 18 with pgvector, kind pgvector", "pgvector", (),
+           {EXACT: "search: exact", GOOD: "HNSW, ef_search 200", LOW: "HNSW, ef_search 10"}, native={
+               EXACT: {"table": "exact", "search": "exact"}, GOOD: {"table": "good", "ef_search": 200},
+               LOW: {"table": "low", "ef_search": 10}}),
+    Engine("Chroma server, kind chroma", "chroma", (), {EXACT: "search: exact", GOOD: "HNSW, ef_search 300", LOW: "HNSW, ef_search 20"},
+           native={EXACT: {"collection": "exact", "search": "exact"},
+                   GOOD: {"collection": "good", "hnsw": {"space": "cosine", "ef_search": 300}},
+                   LOW: {"collection": "low", "hnsw": {"space": "cosine", "ef_search": 20}}}),
     Engine("Faiss", "faiss_index", ("faiss-cpu==1.15.1",),
            {EXACT: "IndexFlatIP", GOOD: "IVF, nprobe 32 of 32", LOW: "IVF, nprobe 1 of 32"}),
     Engine("hnswlib", "hnswlib_index", ("hnswlib==0.8.0",), {GOOD: "ef 300", LOW: "ef 20"}, build=True),

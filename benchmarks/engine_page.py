@@ -47,11 +47,11 @@ def page(rows: Sequence[Row]) -> str:
     by = {mode: [row for row in rows if row.mode == mode] for mode in (EXACT, GOOD, LOW, WORDS)}
     return f"""# The same collection behind other engines
 
-Written by `python benchmarks/engine_agreement.py --write`; every figure was measured by it, through `retrieval-gate run` with
-kind `python` and a `requirements` file for each engine ([`benchmarks/engines/`](../benchmarks/engines)). `squad2-dev`: 1,216
-documents, 600 queries of which 200 have no answer, 384 dimensions. The baseline is exact search by numpy over the same frozen
-vectors (kind `dense`), tolerance 0.02. Kinds of the gate's own (`pgvector`, `chroma`, `qdrant`, `elasticsearch`, `opensearch`)
-are held to the same reference by tests ([`tests/engines/`](../tests/engines)).
+Written by `python benchmarks/engine_agreement.py --write`; every figure was measured by it, through `retrieval-gate run`: with the
+kinds of the gate's own that are named, else with kind `python` and a `requirements` file for each engine
+([`benchmarks/engines/`](../benchmarks/engines)). `squad2-dev`: 1,216 documents, 600 queries of which 200 have no answer, 384
+dimensions. The baseline is exact search by numpy over the same frozen vectors (kind `dense`), tolerance 0.02. `pgvector`, `chroma`,
+`qdrant`, `elasticsearch` and `opensearch` are held to the same reference by tests as well ([`tests/engines/`](../tests/engines)).
 
 ## Exact search
 
