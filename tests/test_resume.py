@@ -50,8 +50,9 @@ def run(*more):
 def interrupted(project, ending):
     """Start a run, end it by the signal while query 7 is being answered."""
     (project / "slow").touch()
+    # Who starts the tests in the background has the interruption ignored, and what they start inherits that.
     process = subprocess.Popen(command("--out", "out"), env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+                               stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     journal = project / "out" / NAME
     for _ in range(600):
         if journal.exists() and journal.read_text().count("\n") >= 8 and "question 7" in (project / "asked").read_text():
