@@ -201,9 +201,9 @@ class TestImage:
         ]
         assert left == []
 
-    def test_adds_less_than_80_mb_to_its_base(self, image, capsys):
+    def test_adds_less_than_90_mb_to_its_base(self, image, capsys):
         names = (image, engine.BASE_IMAGE)
         size, base = (int(docker("image", "inspect", name, "--format", "{{.Size}}")) for name in names)
         with capsys.disabled():
             print(f"\nimage: {size / 1e6:.0f} MB, of which the base is {base / 1e6:.0f} MB")
-        assert size - base < 80e6
+        assert size - base < 90e6  # numpy 49, psycopg with its own libpq and OpenSSL 13
