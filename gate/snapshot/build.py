@@ -32,7 +32,11 @@ def sorted_units(corpus: Corpus) -> list[Unit]:
 def _created() -> str:
     """From SOURCE_DATE_EPOCH or not at all: a clock would make equal snapshots differ."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC).isoformat() if epoch.isdigit() else ""
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).isoformat() if epoch else ""
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"SOURCE_DATE_EPOCH is {epoch[:40]!r}, which is no number of seconds since 1970",
+                           "set it to whole seconds, or not at all") from None
 
 
 def _check_target(out: Path, replace: bool) -> None:

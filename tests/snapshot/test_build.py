@@ -62,6 +62,14 @@ def test_parameters_and_content_move_the_digest_and_the_time_does_not(tmp_path, 
     assert first.tree_digest == dated.tree_digest != build_bm25(corpus, tmp_path / "three", k1=1.4).tree_digest
 
 
+@pytest.mark.parametrize("epoch", ["99999999999999", "²", "yesterday", "-1e9"])
+def test_a_time_that_is_none_is_said(tmp_path, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(InvalidInput, match="SOURCE_DATE_EPOCH is .*no number of seconds"):
+        build_bm25(corpus_of(tmp_path, *THREE), tmp_path / "snap")
+    assert not list(tmp_path.glob(".snap*"))
+
+
 def test_a_full_directory_is_only_overwritten_when_it_is_a_snapshot_and_that_is_meant(tmp_path):
     corpus = corpus_of(tmp_path, *THREE)
     (tmp_path / "full").mkdir()

@@ -1,5 +1,6 @@
 """Archives of strangers: what is written is what they say in plain words, and nothing else, nowhere else."""
 
+import errno
 import gzip
 import io
 import os
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.errors import SnapshotUnavailable
 from gate.snapshot.entries import BadArchive, Caps
 from gate.snapshot.unpack import unpack
 
@@ -248,6 +250,16 @@ def test_a_cut_archive_is_refused(place, pack, share):
 
 
 @pytest.mark.parametrize("pack", [tar, zipped])
+@pytest.mark.parametrize("call", ["open", "mkdir"])
+def test_a_disk_without_room_for_a_name_is_not_the_archives_fault(place, monkeypatch, call):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(SnapshotUnavailable, match=r"cannot be written \(No space left on device\)"):
+        place.unpack(tar([("index/a", b"x")]))
+
+
 def test_files_are_plain_whatever_the_archive_says_of_their_mode_and_owner(place, pack):
     if pack is tar:
         entry = tarfile.TarInfo("a")
