@@ -9,9 +9,10 @@ from gate.baseline.record import Record
 from gate.comparison import SMALL_STRATUM, Method, Paired, pair
 from gate.errors import InvalidInput
 from gate.figures import plural
-from gate.golden.model import GoldenSet
+from gate.golden.model import GoldenSet, Query
 from gate.scoring.metrics import Metric
 from gate.scoring.score import ScoredRun, score_run
+from gate.scoring.units import grades_of
 from gate.statistics.multiplicity import benjamini_hochberg
 
 
@@ -63,8 +64,9 @@ def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metri
 
 
 def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Sequence[Metric]) -> History:
-    known = [query for query in golden.queries if any(query.id in record.rankings for record in ordered)]
-    common = tuple(query for query in known if all(query.id in record.rankings for record in ordered))
+    # Only what a mean can hold: no unanswerable query, and none that the retriever failed on in one of the records.
+    known = [query for query in golden.queries if query.answerable and grades_of(query) and any(_answers(record, query) for record in ordered)]
+    common = tuple(query for query in known if all(_answers(record, query) for record in ordered))
     if not common:
         raise InvalidInput(f"{golden.path}: no query is answered by all {plural(len(ordered), 'record')}",
                            "leave out the records that are too old for this golden set")
@@ -75,6 +77,10 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
               for record, one in zip(ordered, scored, strict=True)]
     since, tags_since = _since(part, scored[0], scored[-1], [str(m) for m in metrics], primary, tags)
     return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common))
+
+
+def _answers(record: Record, query: Query) -> bool:
+    return query.id in record.rankings and not record.rankings[query.id].error
 
 
 def _point(record: Record, metrics: Mapping[str, float], tags: Mapping[str, float]) -> Point:

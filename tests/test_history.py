@@ -7,6 +7,7 @@ import pytest
 from gate.baseline.record import Provenance, Record, pack
 from gate.cli import main
 from gate.errors import InvalidInput
+from gate.golden.model import GoldenSet, Query
 from gate.golden.read import read_golden
 from gate.history import history_of
 from gate.reports.historical import history_text, sparkline
@@ -55,6 +56,18 @@ def test_only_queries_that_all_have_answered_count():
     found = history_of([record(1, ids=IDS[:20]), record(2, IDS[:5])], GOLDEN, METRICS)
     assert (found.n, found.left_out) == (20, 4)
     assert "over 20 queries; 4 queries answered by some of them only are left out" in history_text(found)
+
+
+def test_only_queries_that_a_mean_can_hold_are_counted():
+    golden = GoldenSet((*GOLDEN.queries, Query("none", "who wins", {}, answerable=False)), path="golden.jsonl")
+    failed = record(2, IDS[1:3], ids=[*IDS, "none"])
+    failed.rankings["q1"] = Ranking([], error="timeout")
+    found = history_of([record(1, ["q1"], ids=[*IDS, "none"]), failed], golden, METRICS)
+    assert (found.n, found.left_out, found.since["hit@5"].n) == (23, 1, 23)
+    # q1 failed: without it, one query of 23 was lost and nothing was gained.
+    assert [point.metrics["hit@5"] for point in found.points] == [1.0, pytest.approx(22 / 23)]
+    with pytest.raises(InvalidInput, match="no query is answered by all 2 records"):
+        history_of([record(1, ids=["none"]), record(2, ids=["none"])], golden, METRICS)
 
 
 def test_without_a_golden_set_the_means_are_those_of_the_records():
