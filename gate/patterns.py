@@ -85,7 +85,8 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
 
 
 def _relevant(query: Query) -> set[str]:
-    return {doc for doc, gain in query.gains.items() if gain > 0} | {member for group in query.groups for member in group}
+    """Whatever the query is credited for: documents, members of groups, documents with spans."""
+    return {doc for doc, grade in query.documents.items() if grade > 0}
 
 
 def _named(names: Iterable[str], most: int = 5) -> str:
@@ -202,7 +203,7 @@ def _traits(case: _Case) -> list[Pattern]:
          lambda query: any(ord(char) > 127 and unicodedata.decomposition(char) for char in query.text)),
         ("several", "have more than one relevant document",
          "Fewer results fetched, or duplicates of one document that crowd the others out.",
-         lambda query: sum(gain > 0 for gain in query.gains.values()) > 1)]
+         lambda query: len({query.units.get(doc, (doc,))[0] for doc in _relevant(query)}) > 1)]
     traits += [(f"tag {tag}", f"carry the tag {tag}", "What only these have in common: their part of the corpus, its index, its filter.",
                 lambda query, tag=tag: tag in query.tags) for tag in sorted({tag for query in queries for tag in query.tags})]
     counted = []
