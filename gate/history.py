@@ -65,7 +65,8 @@ def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metri
 
 def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Sequence[Metric]) -> History:
     # Only what a mean can hold: no unanswerable query, and none that the retriever failed on in one of the records.
-    known = [query for query in golden.queries if query.answerable and grades_of(query) and any(_answers(record, query) for record in ordered)]
+    scorable = [query for query in golden.queries if query.answerable and grades_of(query)]
+    known = [query for query in scorable if any(_answers(record, query) for record in ordered)]
     common = tuple(query for query in known if all(_answers(record, query) for record in ordered))
     if not common:
         raise InvalidInput(f"{golden.path}: no query is answered by all {plural(len(ordered), 'record')}",

@@ -13,8 +13,8 @@ _STEM = 4
 
 def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapping[str, Counter[str]],
           frequency: Mapping[str, int]) -> Iterator[Fact]:
-    """``words``: the query's terms as the index analyses them; ``rival``: the first result that is none of ``relevant``; ``terms``: document → its terms;
-    ``frequency``: term → units that hold it."""
+    """``words``: the query's terms as the index analyses them; ``rival``: the first result that is none of ``relevant``; ``terms``:
+    document → its terms; ``frequency``: term → units that hold it."""
     asked = list(dict.fromkeys(words))
     if not asked:
         yield Fact("no-terms", "Nothing is left of the query after analysis: it holds only stop words or signs.",

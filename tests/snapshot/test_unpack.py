@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.errors import SnapshotUnavailable
@@ -249,7 +249,6 @@ def test_a_cut_archive_is_refused(place, pack, share):
     place.refused(data[:int(len(data) * share)])
 
 
-@pytest.mark.parametrize("pack", [tar, zipped])
 @pytest.mark.parametrize("call", ["open", "mkdir"])
 def test_a_disk_without_room_for_a_name_is_not_the_archives_fault(place, monkeypatch, call):
     def full(*_, **__):
@@ -260,6 +259,7 @@ def test_a_disk_without_room_for_a_name_is_not_the_archives_fault(place, monkeyp
         place.unpack(tar([("index/a", b"x")]))
 
 
+@pytest.mark.parametrize("pack", [tar, zipped])
 def test_files_are_plain_whatever_the_archive_says_of_their_mode_and_owner(place, pack):
     if pack is tar:
         entry = tarfile.TarInfo("a")
@@ -276,6 +276,7 @@ names = st.text(st.sampled_from("ab./\\-é\n"), min_size=1, max_size=8)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
+@example(entries=[("é/", tarfile.REGTYPE, b"")], plain=False)
 @given(entries=st.lists(st.tuples(names, st.sampled_from([tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE]),
                                   st.binary(max_size=20)), max_size=5), plain=st.booleans())
 def test_whatever_the_names_are_nothing_is_written_outside(entries, plain):
@@ -290,4 +291,6 @@ def test_whatever_the_names_are_nothing_is_written_outside(entries, plain):
         except BadArchive:
             found = {}
         place.check()
-        assert all(name in {raw.lstrip("./") for raw, _, _ in entries} | {raw for raw, _, _ in entries} for name in found)
+        # A slash at the end of a file's name is taken off by tarfile where the name stands in a header of its own.
+        asked = {raw.rstrip("/") for raw, _, _ in entries}
+        assert all(name in asked | {raw.lstrip("./") for raw in asked} for name in found)
