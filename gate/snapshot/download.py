@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,7 +107,8 @@ class Download:
                 self.forget()
                 self.resumed = False
                 if tag := told.get("ETag", ""):
-                    jsonio.write_atomic(self._note, jsonio.dumps({"etag": tag[:1000]}).encode())
+                    with suppress(InvalidInput):  # without the note nothing can be resumed, and that is all
+                        jsonio.write_atomic(self._note, jsonio.dumps({"etag": tag[:1000]}).encode())
                 self._receive(response, 0)
             elif status in (206, 416):
                 if status == 416 and told.get("Content-Range", "") == f"bytes */{have}":

@@ -116,7 +116,13 @@ def write_all(stream: RawIOBase, block: bytes) -> None:
         raise no_room(error) from None
 
 
+def full(error: OSError) -> bool:
+    """Whether it is the machine that has nothing left to give, whatever was to be written."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
 def no_room(error: OSError) -> SnapshotUnavailable:
     """What a fetched file could not be written for."""
-    return SnapshotUnavailable(f"the fetched snapshot cannot be written ({error.strerror})",
+    where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return SnapshotUnavailable(f"the fetched snapshot cannot be written ({where}{error.strerror or type(error).__name__})",
                                "make room on the disk, or let RETRIEVAL_GATE_CACHE name a folder on another one")
