@@ -70,6 +70,20 @@ def test_only_queries_that_a_mean_can_hold_are_counted():
         history_of([record(1, ids=["none"]), record(2, ids=["none"])], golden, METRICS)
 
 
+def test_work_does_not_grow_with_queries_times_tags():
+    looked = []
+
+    class Tags(tuple):
+        def __contains__(self, tag):
+            looked.append(tag)
+            return super().__contains__(tag)
+
+    golden = GoldenSet(tuple(query._replace(tags=Tags([f"tag{n}"])) for n, query in enumerate(GOLDEN.queries)), path="golden.jsonl")
+    found = history_of([record(1), record(2, IDS[:3])], golden, METRICS)
+    assert len(found.tags_since) == 24 and found.points[-1].tags["tag0"] == 0.0 and found.points[-1].tags["tag9"] == 1.0
+    assert len(looked) < 24 * 24
+
+
 def test_without_a_golden_set_the_means_are_those_of_the_records():
     found = history_of(DECAY)
     assert not found.tags_since and found.points[-1].metrics["ndcg@10"] == pytest.approx(14 / 24)

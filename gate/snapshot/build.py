@@ -63,7 +63,8 @@ def _check_target(out: Path, replace: bool) -> None:
                                                                    "another directory with --out")
         if more := _not_its_own(out):
             named = ", ".join(more[:5]) + (", …" if len(more) > 5 else "")
-            raise InvalidInput(f"{out}: holds more than a snapshot ({named}), which --replace would remove", "move it elsewhere, or name another directory with --out")
+            raise InvalidInput(f"{out}: holds more than a snapshot ({named}), which --replace would remove",
+                               "move it elsewhere, or name another directory with --out")
     elif out.is_dir() and any(out.iterdir()):
         raise InvalidInput(f"{out}: is not empty, and no snapshot", "name a new directory with --out, or remove this one first")
 
