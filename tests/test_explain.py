@@ -79,6 +79,13 @@ def test_another_chunk_of_the_right_document():
     assert [fact.kind for fact in spans.facts(spanned(), after, {}, 2)] == ["wrong-chunk"]
 
 
+def test_of_several_chunks_that_hold_the_answer_the_first_counts():
+    after = Ranking(["d", "x", "d", "d"], chunks=[Chunk("c", 140, 300), Chunk(), Chunk("c2", 90, 210), Chunk("c3", 100, 200)])
+    assert list(spans.facts(spanned(), after, {}, 2)) == []
+    fact, = spans.facts(spanned(), Ranking(after.docs[1:], chunks=after.chunks[1:]), {}, 1)
+    assert fact.kind == "chunk-rank" and fact.seen.endswith("is result 2.")
+
+
 def test_near_duplicates_in_the_way():
     text = ("the quick brown fox jumps over the lazy dog and runs home before the rain comes down upon the hill where he was born "
             "many years ago")
