@@ -1,5 +1,7 @@
 """A folder of Markdown, or corpus.jsonl, becomes units with ids that a golden set can name."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,6 +222,13 @@ def test_links_and_bad_encodings_are_all_named(tmp_path):
         read_corpus(tmp_path)
     assert len(caught.value.problems) == 3
     assert "latin.md: not UTF-8 (byte 4)" in str(caught.value) and "link.md: is a symbolic link" in str(caught.value)
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path):
+    write(tmp_path, {"a.md": "text"})
+    os.mkfifo(tmp_path / "pipe.md")
+    with pytest.raises(InvalidInput, match="pipe.md: is not a regular file"):
+        read_corpus(tmp_path)
 
 
 def test_hidden_and_other_files_are_left_alone(tmp_path):
