@@ -12,6 +12,7 @@ from gate.explain import alike, closeness, spans, terms
 from gate.explain.model import Place, Side
 from gate.explain.query import explain
 from gate.golden.model import GoldenSet, Query, Span
+from gate.reports.explained import explained_text
 from gate.runs import Chunk, Ranking, Run
 from gate.snapshot.build import build_dense
 from gate.snapshot.model import Corpus, Document, Unit
@@ -138,6 +139,13 @@ def test_windows_of_other_documents_are_not_taken_for_a_fault_of_the_search(tmp_
     run = Run({"q": Ranking(["b", "b", "b", "b", "a"], [0.9, 0.8, 0.7, 0.6, 0.5])})
     found = {fact.kind: fact for fact in explain("q", golden, run, run, 3, snapshot).facts}
     assert "search" not in found and "puts a at 5 too" in found["model"].seen
+
+
+@pytest.mark.parametrize(("query", "words"), [(Query("q", "text", {"a": 0.0}), "no document has a grade above 0"),
+                                              (Query("q", "text", {}, answerable=False), "the query is unanswerable")])
+def test_a_query_with_nothing_to_find_says_why(query, words):
+    found = explain("q", GoldenSet((query,), path="golden.jsonl"), Run({"q": Ranking(["a"])}), Run({"q": Ranking(["b"])}), 3)
+    assert f"nothing: {words}\n" in explained_text(found)
 
 
 def test_a_blind_query_is_not_explained():
