@@ -1,5 +1,7 @@
 """What failures have in common: each cause leaves its trace, and what is harmless leaves none."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,6 +92,14 @@ def test_a_document_that_comes_into_the_top_of_many_queries():
     after = GOOD | {f"q{n}": ["boilerplate", f"d{n}", f"x{n}"] for n in range(6)}
     pattern = next(p for p in patterns(GOLDEN, GOOD, after) if p.kind == "intruders")
     assert len(pattern.queries) == 6 and "boilerplate (6 times)" in pattern.seen
+
+
+def test_ids_of_thousands_of_digits_take_no_time():
+    golden = golden_set({f"q{n}": [f"{n}" + "1" * 9000 + "x"] for n in range(20)})
+    good = {query.id: list(query.gains) for query in golden.queries}
+    start = time.process_time()
+    patterns(golden, good, {i: [doc[:-1] + "y" for doc in docs] for i, docs in good.items()})
+    assert time.process_time() - start < 3
 
 
 def test_a_neighbour_that_only_moved_up_is_no_shift():
