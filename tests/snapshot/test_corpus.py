@@ -1,6 +1,7 @@
 """A folder of Markdown, or corpus.jsonl, becomes units with ids that a golden set can name."""
 
 import os
+import time
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,13 @@ def test_a_heading_called_intro_does_not_take_the_place_of_the_preface(tmp_path)
     ("`pg_wal` full", "pgwal-full")])
 def test_slugs_look_like_anchors(heading, expected):
     assert slug(heading) == expected
+
+
+def test_thousands_of_equal_headings_and_blanks_take_no_time():
+    start = time.process_time()
+    sections = split("## a\ntext\n" * 10_000 + "## b" + " " * 100_000 + "c\ntext\n")[1]
+    assert time.process_time() - start < 3
+    assert [section.slug for section in sections[:3]] == ["a", "a-1", "a-2"] and sections[9_999].slug == "a-9999"
 
 
 def test_without_a_chunker_a_document_is_one_unit(tmp_path):
