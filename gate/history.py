@@ -57,9 +57,9 @@ def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metri
     if len(gates := sorted({record.gate for record in ordered})) > 1:
         raise InvalidInput(f"these records are of several gates: {', '.join(gates)}", "show those of one gate at a time")
     if golden is None:
-        names = list(ordered[-1].metrics)
+        last, said = ordered[-1].metrics, str(ordered[-1].policy.get("primary"))
         points = [_point(record, record.metrics, {}) for record in ordered]
-        return History(gates[0], names[0] if names else "", tuple(points))
+        return History(gates[0], said if said in last else next(iter(last), ""), tuple(points))
     return _scored(gates[0], ordered, golden, metrics)
 
 

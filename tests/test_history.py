@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gate.baseline.record import Provenance, Record, pack
+from gate.baseline.record import Provenance, Record, pack, unpack
 from gate.cli import main
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
@@ -68,6 +68,16 @@ def test_only_queries_that_a_mean_can_hold_are_counted():
     assert [point.metrics["hit@5"] for point in found.points] == [1.0, pytest.approx(22 / 23)]
     with pytest.raises(InvalidInput, match="no query is answered by all 2 records"):
         history_of([record(1, ids=["none"]), record(2, ids=["none"])], golden, METRICS)
+
+
+def test_what_the_records_say_themselves_is_not_called_paired():
+    policy = {"primary": "ndcg@10"}
+    found = history_of([record(1, policy=policy), record(2, IDS[:3], policy=policy)])
+    assert list(found.points[-1].metrics) == ["ndcg@10", "hit@5"] and found.primary == "ndcg@10"
+    stored = [unpack(pack(record(day, policy=policy)), "record") for day in (1, 2)]  # a file has its keys in the order of the alphabet
+    assert history_of(stored).primary == "ndcg@10"
+    assert "paired query by query" not in history_page(found)
+    assert "paired query by query" in history_page(history_of(DECAY, GOLDEN, METRICS))
 
 
 def test_work_does_not_grow_with_queries_times_tags():
