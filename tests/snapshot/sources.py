@@ -62,8 +62,8 @@ def obtained(settings: SnapshotSettings, cache: Path, naps=None, **world) -> Obt
 @dataclass
 class Shelf:
     """One file of a server, and how it is handed out. ``cuts``: after how many bytes the next answers break off; ``statuses``: what
-    the next requests get instead; ``promise``: added to Content-Length; ``pause``: seconds between pieces of ``piece`` bytes; ``most``: bytes of one
-    answer to a request for the rest."""
+    the next requests get instead; ``promise``: added to Content-Length; ``pause``: seconds between pieces of ``piece`` bytes; ``most``:
+    bytes of one answer to a request for the rest."""
 
     data: bytes
     etag: str | None = '"v1"'
