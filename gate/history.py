@@ -9,9 +9,10 @@ from gate.baseline.record import Record
 from gate.comparison import SMALL_STRATUM, Method, Paired, pair
 from gate.errors import InvalidInput
 from gate.figures import plural
-from gate.golden.model import GoldenSet
+from gate.golden.model import GoldenSet, Query
 from gate.scoring.metrics import Metric
 from gate.scoring.score import ScoredRun, score_run
+from gate.scoring.units import grades_of
 from gate.statistics.multiplicity import benjamini_hochberg
 
 
@@ -56,25 +57,35 @@ def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metri
     if len(gates := sorted({record.gate for record in ordered})) > 1:
         raise InvalidInput(f"these records are of several gates: {', '.join(gates)}", "show those of one gate at a time")
     if golden is None:
-        names = list(ordered[-1].metrics)
+        last, said = ordered[-1].metrics, str(ordered[-1].policy.get("primary"))
         points = [_point(record, record.metrics, {}) for record in ordered]
-        return History(gates[0], names[0] if names else "", tuple(points))
+        return History(gates[0], said if said in last else next(iter(last), ""), tuple(points))
     return _scored(gates[0], ordered, golden, metrics)
 
 
 def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Sequence[Metric]) -> History:
-    known = [query for query in golden.queries if any(query.id in record.rankings for record in ordered)]
-    common = tuple(query for query in known if all(query.id in record.rankings for record in ordered))
+    # Only what a mean can hold: no unanswerable query, and none that the retriever failed on in one of the records.
+    scorable = [query for query in golden.queries if query.answerable and grades_of(query)]
+    known = [query for query in scorable if any(_answers(record, query) for record in ordered)]
+    common = tuple(query for query in known if all(_answers(record, query) for record in ordered))
     if not common:
         raise InvalidInput(f"{golden.path}: no query is answered by all {plural(len(ordered), 'record')}",
                            "leave out the records that are too old for this golden set")
     part, primary = GoldenSet(common, path=golden.path), str(metrics[0])
     scored = [score_run(part, record.run, metrics, require_offsets=False) for record in ordered]
-    tags = sorted({tag for query in common for tag in query.tags})
-    points = [_point(record, {str(m): mean for m in metrics if (mean := one.mean(str(m))) is not None}, _by_tag(part, one, primary, tags))
+    tags: dict[str, list[str]] = {}
+    for query in common:
+        for tag in dict.fromkeys(query.tags):
+            tags.setdefault(tag, []).append(query.id)
+    tags = dict(sorted(tags.items()))
+    points = [_point(record, {str(m): mean for m in metrics if (mean := one.mean(str(m))) is not None}, _by_tag(one, primary, tags))
               for record, one in zip(ordered, scored, strict=True)]
     since, tags_since = _since(part, scored[0], scored[-1], [str(m) for m in metrics], primary, tags)
     return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common))
+
+
+def _answers(record: Record, query: Query) -> bool:
+    return query.id in record.rankings and not record.rankings[query.id].error
 
 
 def _point(record: Record, metrics: Mapping[str, float], tags: Mapping[str, float]) -> Point:
@@ -83,30 +94,29 @@ def _point(record: Record, metrics: Mapping[str, float], tags: Mapping[str, floa
                  tags, record.snapshot_digest, record.golden_digest)
 
 
-def _values(golden: GoldenSet, scored: ScoredRun, metric: str, tag: str = "") -> dict[str, float]:
-    return {query.id: scored.queries[query.id].values[metric] for query in golden.queries if (not tag or tag in query.tags)
-            and query.id in scored.queries and metric in scored.queries[query.id].values}
+def _values(scored: ScoredRun, metric: str, ids: Iterable[str]) -> dict[str, float]:
+    return {i: scored.queries[i].values[metric] for i in ids if i in scored.queries and metric in scored.queries[i].values}
 
 
-def _by_tag(golden: GoldenSet, scored: ScoredRun, metric: str, tags: Sequence[str]) -> dict[str, float]:
-    found = {tag: list(_values(golden, scored, metric, tag).values()) for tag in tags}
+def _by_tag(scored: ScoredRun, metric: str, tags: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    found = {tag: list(_values(scored, metric, ids).values()) for tag, ids in tags.items()}
     return {tag: sum(values) / len(values) for tag, values in found.items() if values}
 
 
 def _since(golden: GoldenSet, first: ScoredRun, last: ScoredRun, metrics: Sequence[str], primary: str,
-           tags: Sequence[str]) -> tuple[dict[str, Paired], dict[str, Paired]]:
-    """Last against first, paired, over the queries that have a score at both."""
+           tags: Mapping[str, Sequence[str]]) -> tuple[dict[str, Paired], dict[str, Paired]]:
+    """Last against first, paired, over the queries that have a score at both. ``tags``: tag → ids of its queries."""
     clusters = {query.id: query.cluster for query in golden.queries}
 
-    def paired(metric: str, tag: str = "") -> Paired | None:
-        old, new = (_values(golden, side, metric, tag) for side in (first, last))
+    def paired(metric: str, ids: Sequence[str], tag: str = "") -> Paired | None:
+        old, new = (_values(side, metric, ids) for side in (first, last))
         both = [i for i in old if i in new]
         keys = [clusters[i] for i in both]
         return pair([old[i] for i in both], [new[i] for i in both], Method(), test=not tag or len(both) >= SMALL_STRATUM,
                     clusters=keys if any(keys) else None) if both else None
 
-    found = {metric: one for metric in metrics if (one := paired(metric))}
-    by_tag = {tag: one for tag in tags if (one := paired(primary, tag))}
+    found = {metric: one for metric in metrics if (one := paired(metric, tuple(clusters)))}
+    by_tag = {tag: one for tag, ids in tags.items() if (one := paired(primary, ids, tag))}
     places = [(table, name) for table in (found, by_tag) for name in table if table[name].p_value is not None]
     for (table, name), q in zip(places, benjamini_hochberg([table[name].p_value or 0.0 for table, name in places]), strict=True):
         table[name] = table[name]._replace(q_value=q)

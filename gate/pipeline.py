@@ -13,7 +13,7 @@ from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.figures import plural, short_digest
 from gate.findings import findings
-from gate.golden.fit import misnamed, strange_documents
+from gate.golden.fit import misnamed, strange_documents, unreachable
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
@@ -95,7 +95,7 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
         raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
     asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot, world) if settings.snapshot else None
-    notes = [*snapshot.notes, *_corpus_notes(golden, snapshot)] if snapshot else []
+    notes = [*snapshot.notes, *_corpus_notes(golden, snapshot, settings.retriever.kind)] if snapshot else []
     aside = golden.by_id.keys() - asked.by_id.keys()
     asker = Asker(settings, snapshot, world, progress, journal)
     first = asker.ask(asked.queries, aside)
@@ -114,12 +114,14 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
                      tuple(Run(answers.rankings, f"repeat {number} of {settings.repeat}") for number, answers in enumerate(again, 2)))
 
 
-def _corpus_notes(golden: GoldenSet, snapshot: Snapshot) -> list[str]:
+def _corpus_notes(golden: GoldenSet, snapshot: Snapshot, kind: str) -> list[str]:
     """What does not fit between golden set and corpus. Raises when nothing does: such a run could only be worthless."""
     known = snapshot.names()
     lines, nothing = strange_documents(golden, known)
     if nothing:
         raise InvalidInput(lines, f"name documents as the snapshot does, for instance {min(known, default='')!r}")
+    if kind in ("bm25", "dense"):  # others may call their results as they like
+        lines += unreachable(golden, set(snapshot.docs), known)
     corpus = snapshot.manifest.corpus_digest
     if golden.corpus_digest and golden.corpus_digest != corpus:
         lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "

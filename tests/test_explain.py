@@ -12,7 +12,12 @@ from gate.explain import alike, closeness, spans, terms
 from gate.explain.model import Place, Side
 from gate.explain.query import explain
 from gate.golden.model import GoldenSet, Query, Span
+from gate.reports.explained import explained_text
 from gate.runs import Chunk, Ranking, Run
+from gate.snapshot.build import build_dense
+from gate.snapshot.model import Corpus, Document, Unit
+from gate.snapshot.reader import Snapshot
+from gate.snapshot.verify import verify
 from tests.conftest import golden_set
 
 GOLDEN = golden_set({"q": ["a", "b"], "other": ["z"]})
@@ -46,6 +51,8 @@ def test_the_stage_that_lost_it():
 def test_how_far_it_is_from_the_top():
     after = Ranking(["x", "y", "z", "a"], [0.9, 0.8, 0.7, 0.5])
     assert "a scores 0.5, result 3 scores 0.7: 3 results are ahead" in facts(Ranking(["a"]), after)["distance"].seen
+    deep = Ranking([*"xyzuv", "a"], [0.9, 0.8, 0.7, 0.6, 0.6, 0.5])
+    assert "result 3 scores 0.7: 5 results are ahead" in facts(Ranking(["a"]), deep)["distance"].seen
     tied = Ranking(["x", "y", "z", "a"], [0.9, 0.5, 0.5, 0.5])
     assert "same score as result 3; 3 results share it" in facts(Ranking(["a"]), tied)["tie"].seen
 
@@ -73,6 +80,13 @@ def test_another_chunk_of_the_right_document():
     assert [fact.kind for fact in spans.facts(spanned(), after, {}, 2)] == ["wrong-chunk"]
 
 
+def test_of_several_chunks_that_hold_the_answer_the_first_counts():
+    after = Ranking(["d", "x", "d", "d"], chunks=[Chunk("c", 140, 300), Chunk(), Chunk("c2", 90, 210), Chunk("c3", 100, 200)])
+    assert list(spans.facts(spanned(), after, {}, 2)) == []
+    fact, = spans.facts(spanned(), Ranking(after.docs[1:], chunks=after.chunks[1:]), {}, 1)
+    assert fact.kind == "chunk-rank" and fact.seen.endswith("is result 2.")
+
+
 def test_near_duplicates_in_the_way():
     text = ("the quick brown fox jumps over the lazy dog and runs home before the rain comes down upon the hill where he was born "
             "many years ago")
@@ -87,7 +101,7 @@ def test_words_that_index_and_query_do_not_share():
     found = {f.kind: f for f in terms.facts(["gateway", "zzyzx"], ["a"], "r", held, {"gateway": 3, "gateways": 1, "rotation": 2})}
     assert "does not know zzyzx" in found["unknown"].seen
     assert "a has 0 of 2 terms" in found["shared"].seen and "gateway / gateways" in found["shared"].likely
-    assert "r, the first result, holds more of gateway" in found["rival"].seen
+    assert "r, the first result that is not credited, holds more of gateway" in found["rival"].seen
     fact, = terms.facts([], ["a"], "", held, {})
     assert fact.kind == "no-terms"
 
@@ -104,6 +118,34 @@ def test_model_or_search():
     other, = closeness.facts(scores, ids, {}, [place("a", 1, 9, 0.9, 0.3)], 2)
     assert "other vectors" in other.likely
     assert list(closeness.facts(scores, ids, {}, [place("a", 1, 1)], 2)) == []
+
+
+def test_equal_vectors_are_ranked_as_the_search_ranks_them():
+    lost, = closeness.facts(np.array([0.5, 0.5, 0.4]), ["a", "b", "c"], {}, [place("a", 1, None)], 1)
+    assert lost.kind == "search" and "puts a at 1" in lost.seen
+
+
+def test_windows_of_other_documents_are_not_taken_for_a_fault_of_the_search(tmp_path):
+    """The run that is explained is exact search itself: windows of one document fill the top, and a document counted once each would
+    seem to stand higher there than in the run."""
+    corpus = [Document("a", "", "one"), Document("b", "", "red red red red")]
+    units = [*(Unit(f"b#{n}", "b", "", "red", "b", n, n + 1) for n in range(1, 5)), Unit("a", "a", "", "one")]
+    vectors = np.array([[1, n / 10] for n in range(1, 5)] + [[1, 1]], np.float32)
+    (tmp_path / "q.jsonl").write_text('{"id": "q", "text": "text"}\n')
+    build_dense(Corpus(tuple(corpus), tuple(units)), vectors, tmp_path / "snap", model="m", queries=tmp_path / "q.jsonl",
+                query_vectors=np.array([[1, 0]], np.float32))
+    snapshot = Snapshot(tmp_path / "snap", verify(tmp_path / "snap"))
+    golden = GoldenSet((Query("q", "text", {"a": 1.0}),), path="golden.jsonl")
+    run = Run({"q": Ranking(["b", "b", "b", "b", "a"], [0.9, 0.8, 0.7, 0.6, 0.5])})
+    found = {fact.kind: fact for fact in explain("q", golden, run, run, 3, snapshot).facts}
+    assert "search" not in found and "puts a at 5 too" in found["model"].seen
+
+
+@pytest.mark.parametrize(("query", "words"), [(Query("q", "text", {"a": 0.0}), "no document has a grade above 0"),
+                                              (Query("q", "text", {}, answerable=False), "the query is unanswerable")])
+def test_a_query_with_nothing_to_find_says_why(query, words):
+    found = explain("q", GoldenSet((query,), path="golden.jsonl"), Run({"q": Ranking(["a"])}), Run({"q": Ranking(["b"])}), 3)
+    assert f"nothing: {words}\n" in explained_text(found)
 
 
 def test_a_blind_query_is_not_explained():

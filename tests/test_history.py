@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from gate.baseline.record import Provenance, Record, pack
+from gate.baseline.record import Provenance, Record, pack, unpack
 from gate.cli import main
 from gate.errors import InvalidInput
+from gate.golden.model import GoldenSet, Query
 from gate.golden.read import read_golden
 from gate.history import history_of
 from gate.reports.historical import history_text, sparkline
@@ -55,6 +56,42 @@ def test_only_queries_that_all_have_answered_count():
     found = history_of([record(1, ids=IDS[:20]), record(2, IDS[:5])], GOLDEN, METRICS)
     assert (found.n, found.left_out) == (20, 4)
     assert "over 20 queries; 4 queries answered by some of them only are left out" in history_text(found)
+
+
+def test_only_queries_that_a_mean_can_hold_are_counted():
+    golden = GoldenSet((*GOLDEN.queries, Query("none", "who wins", {}, answerable=False)), path="golden.jsonl")
+    failed = record(2, IDS[1:3], ids=[*IDS, "none"])
+    failed.rankings["q1"] = Ranking([], error="timeout")
+    found = history_of([record(1, ["q1"], ids=[*IDS, "none"]), failed], golden, METRICS)
+    assert (found.n, found.left_out, found.since["hit@5"].n) == (23, 1, 23)
+    # q1 failed: without it, one query of 23 was lost and nothing was gained.
+    assert [point.metrics["hit@5"] for point in found.points] == [1.0, pytest.approx(22 / 23)]
+    with pytest.raises(InvalidInput, match="no query is answered by all 2 records"):
+        history_of([record(1, ids=["none"]), record(2, ids=["none"])], golden, METRICS)
+
+
+def test_what_the_records_say_themselves_is_not_called_paired():
+    policy = {"primary": "ndcg@10"}
+    found = history_of([record(1, policy=policy), record(2, IDS[:3], policy=policy)])
+    assert list(found.points[-1].metrics) == ["ndcg@10", "hit@5"] and found.primary == "ndcg@10"
+    stored = [unpack(pack(record(day, policy=policy)), "record") for day in (1, 2)]  # a file has its keys in the order of the alphabet
+    assert history_of(stored).primary == "ndcg@10"
+    assert "paired query by query" not in history_page(found)
+    assert "paired query by query" in history_page(history_of(DECAY, GOLDEN, METRICS))
+
+
+def test_work_does_not_grow_with_queries_times_tags():
+    looked = []
+
+    class Tags(tuple):
+        def __contains__(self, tag):
+            looked.append(tag)
+            return super().__contains__(tag)
+
+    golden = GoldenSet(tuple(query._replace(tags=Tags([f"tag{n}"])) for n, query in enumerate(GOLDEN.queries)), path="golden.jsonl")
+    found = history_of([record(1), record(2, IDS[:3])], golden, METRICS)
+    assert len(found.tags_since) == 24 and found.points[-1].tags["tag0"] == 0.0 and found.points[-1].tags["tag9"] == 1.0
+    assert len(looked) < 24 * 24
 
 
 def test_without_a_golden_set_the_means_are_those_of_the_records():

@@ -1,16 +1,18 @@
 """What failures have in common: each cause leaves its trace, and what is harmless leaves none."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from gate import pipeline, references
-from gate.golden.model import GoldenSet
+from gate.golden.model import GoldenSet, Query, Span
 from gate.golden.read import read_golden
 from gate.patterns import find_patterns
 from gate.policy import Policy
-from gate.runs import Ranking, Run
+from gate.runs import Chunk, Ranking, Run
 from gate.statistics.enrichment import enrichment_p
 from tests.conftest import golden_set
 
@@ -71,10 +73,33 @@ def test_documents_that_are_returned_for_nobody_any_more():
     assert "not in the index any more" in pattern.cause
 
 
+def test_documents_with_spans_belong_to_their_queries():
+    spans = [(Span("faq", 100 * n, 100 * n + 50), Span("manual", 100 * n, 100 * n + 50)) for n in range(20)]
+    golden = GoldenSet(tuple(Query(f"q{n}", f"text {n}", {}, spans=spans[n]) for n in range(20)), path="golden.jsonl")
+
+    def sides(after):
+        good = {f"q{n}": Ranking(["faq", f"x{n}"], chunks=[Chunk("", 100 * n, 100 * n + 60), Chunk("", 0, 9)]) for n in range(20)}
+        worse = {f"q{n}": Ranking([*after, f"x{n}"], chunks=[Chunk("", 9000, 9009)] * (len(after) + 1)) for n in range(6)}
+        runs = Run(good), Run(good | worse)
+        report = pipeline.assess(golden, runs[1], references.Reference(runs[0]), Policy())
+        return {pattern.kind: pattern for pattern in find_patterns(golden, report.comparison, *runs)}
+
+    assert "intruders" not in sides(["manual"])
+    assert "without being relevant to them: y (6 times)" in sides(["manual", "y"])["intruders"].seen
+
+
 def test_a_document_that_comes_into_the_top_of_many_queries():
     after = GOOD | {f"q{n}": ["boilerplate", f"d{n}", f"x{n}"] for n in range(6)}
     pattern = next(p for p in patterns(GOLDEN, GOOD, after) if p.kind == "intruders")
     assert len(pattern.queries) == 6 and "boilerplate (6 times)" in pattern.seen
+
+
+def test_ids_of_thousands_of_digits_take_no_time():
+    golden = golden_set({f"q{n}": [f"{n}" + "1" * 9000 + "x"] for n in range(20)})
+    good = {query.id: list(query.gains) for query in golden.queries}
+    start = time.process_time()
+    patterns(golden, good, {i: [doc[:-1] + "y" for doc in docs] for i, docs in good.items()})
+    assert time.process_time() - start < 3
 
 
 def test_a_neighbour_that_only_moved_up_is_no_shift():

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 _SAME = 0.01
 
 
-def facts(scores: np.ndarray, ids: Sequence[str], docs: Mapping[str, str], relevant: Sequence[Place], k: int) -> Iterator[Fact]:
-    """``scores``: exact similarity of the query to each of ``ids``; ``docs``: unit → what a golden set calls it."""
+def facts(scores: np.ndarray, ids: Sequence[str], docs: Mapping[str, str], relevant: Sequence[Place], k: int,
+          repeats: bool = False) -> Iterator[Fact]:
+    """``scores``: exact similarity of the query to each of ``ids``; ``docs``: unit → what a golden set calls it. ``repeats``: whether the
+    run lists a document once for each of its units, so that the ranks compared with it have to count units as well."""
     exact: dict[str, tuple[int, float]] = {}
-    for row in scores.argsort()[::-1]:
-        exact.setdefault(docs.get(ids[row], ids[row]), (len(exact) + 1, float(scores[row])))
+    # Equal scores in the order of the index, as the kind `dense` ranks them.
+    for at, row in enumerate((-scores).argsort(kind="stable"), 1):
+        exact.setdefault(docs.get(ids[row], ids[row]), (at if repeats else len(exact) + 1, float(scores[row])))
     top, (_, best) = next(iter(exact.items()))
     for place in relevant:
         if place.doc not in exact:

@@ -81,8 +81,8 @@ def _distance(place: Place, after: Ranking, k: int) -> Iterator[Fact]:
         yield Fact("tie", f"{place.doc} has the same score as result {k}; {len(tied)} results share it.",
                    "The order among them is arbitrary: quantised scores, or a fusion of ranks. Break ties by something stable.")
         return
-    ahead = sum(score > place.after.score for score in after.scores[:k])
-    yield Fact("distance", f"{place.doc} scores {place.after.score:.4g}, result {k} scores {last:.4g}: {ahead} results are ahead of it.")
+    yield Fact("distance", f"{place.doc} scores {place.after.score:.4g}, result {k} scores {last:.4g}: "
+                           f"{place.after.rank - 1} results are ahead of it.")
 
 
 def near(values: Iterable[str], most: int = 5) -> str:

@@ -71,7 +71,7 @@ def _of_index(query: Query, new: Ranking, relevant: tuple[Place, ...], instead: 
     if snapshot.manifest.kind == "bm25":
         yield from _words(query, new, wanted, units, names, snapshot)
     elif snapshot.manifest.kind == "dense":
-        yield from _vectors(query, relevant, k, docs, snapshot)
+        yield from _vectors(query, new, relevant, k, docs, snapshot)
 
 
 def _words(query: Query, new: Ranking, wanted: list[str], units: list[dict[str, str]], names: set[str],
@@ -91,7 +91,8 @@ def _words(query: Query, new: Ranking, wanted: list[str], units: list[dict[str, 
     yield from terms.facts(analyser.terms(query.text), wanted, rival, held, frequency)
 
 
-def _vectors(query: Query, relevant: tuple[Place, ...], k: int, docs: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fact]:
+def _vectors(query: Query, new: Ranking, relevant: tuple[Place, ...], k: int, docs: Mapping[str, str],
+             snapshot: Snapshot) -> Iterator[Fact]:
     from gate.embedding.snapshot import SnapshotVectors
     from gate.retrievers.dense import unit_rows
     from gate.snapshot import vectors as arrays
@@ -105,4 +106,6 @@ def _vectors(query: Query, relevant: tuple[Place, ...], k: int, docs: Mapping[st
             return  # a query that was added since has no vector there; the rest can be said all the same
     cosine = snapshot.manifest.index.get("similarity") == "cosine"
     rows = arrays.read_vectors(snapshot.path / arrays.VECTORS, len(snapshot.ids), "the snapshot has")
-    yield from closeness.facts(unit_rows(rows, cosine) @ unit_rows(question, cosine)[0], snapshot.ids, docs, relevant, k)
+    # Not a matrix product, whose last bits would put equal vectors in another order than the search does.
+    scores = (unit_rows(rows, cosine) * unit_rows(question, cosine)[0]).sum(axis=1)
+    yield from closeness.facts(scores, snapshot.ids, docs, relevant, k, repeats=len(set(new.docs)) < len(new.docs))

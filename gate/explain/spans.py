@@ -31,8 +31,10 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
         found = [(share(span.start, span.end, ("", chunk.start, chunk.end)), row) for row, (doc, chunk) in enumerate(chunks, 1)
                  if doc == span.doc and chunk.start is not None and chunk.end is not None]
         if found:
-            best, rank = max(found)
-            if best < OVERLAP:
+            best = max(part for part, _ in found)
+            # Overlapping chunks may hold it both; the first that holds enough is the one that counts.
+            rank = next((row for part, row in found if part >= OVERLAP), 0)
+            if not rank:
                 yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it.",
                            "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
             elif rank > k:

@@ -13,8 +13,8 @@ _STEM = 4
 
 def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapping[str, Counter[str]],
           frequency: Mapping[str, int]) -> Iterator[Fact]:
-    """``words``: the query's terms as the index analyses them; ``rival``: the result at the top; ``terms``: document → its terms;
-    ``frequency``: term → units that hold it."""
+    """``words``: the query's terms as the index analyses them; ``rival``: the first result that is none of ``relevant``; ``terms``:
+    document → its terms; ``frequency``: term → units that hold it."""
     asked = list(dict.fromkeys(words))
     if not asked:
         yield Fact("no-terms", "Nothing is left of the query after analysis: it holds only stop words or signs.",
@@ -36,7 +36,7 @@ def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapp
         if rival and rival in terms and rival != doc:
             ahead = [word for word in asked if terms[rival][word] > terms[doc][word]]
             if ahead:
-                yield Fact("rival", f"{rival}, the first result, holds more of {near(ahead)}.")
+                yield Fact("rival", f"{rival}, the first result that is not credited, holds more of {near(ahead)}.")
 
 
 def _forms(words: Iterable[str], known: Iterable[str]) -> str:

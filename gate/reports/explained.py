@@ -33,7 +33,8 @@ def _lines(found: Explanation) -> Iterator[str]:
         yield f"  tags: {clean(', '.join(found.query.tags), 300)}"
     yield ""
     yield "Relevant"
-    yield from _places(found.relevant) if found.relevant else ["  nothing: the query is unanswerable"]
+    yield from _places(found.relevant) if found.relevant else [
+        "  nothing: " + ("no document has a grade above 0" if found.query.answerable else "the query is unanswerable")]
     if found.instead:
         yield ""
         yield f"New in the top {found.k}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gate import __version__, jsonio
 from gate.errors import InvalidInput
 from gate.snapshot.files import FileFacts, copy, measure, walk
-from gate.snapshot.manifest import NAME, UNITS, Manifest
+from gate.snapshot.manifest import NAME, UNITS, Manifest, read_manifest
 from gate.snapshot.model import Corpus, Unit
 
 if TYPE_CHECKING:
@@ -32,16 +32,39 @@ def sorted_units(corpus: Corpus) -> list[Unit]:
 def _created() -> str:
     """From SOURCE_DATE_EPOCH or not at all: a clock would make equal snapshots differ."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC).isoformat() if epoch.isdigit() else ""
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).isoformat() if epoch else ""
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"SOURCE_DATE_EPOCH is {epoch[:40]!r}, which is no number of seconds since 1970",
+                           "set it to whole seconds, or not at all") from None
+
+
+def _is_snapshot(out: Path) -> bool:
+    """Other programs call a file of theirs manifest.json as well, and whatever stands beside it is not the gate's to remove."""
+    try:
+        return bool(read_manifest(out))
+    except InvalidInput:
+        return False
+
+
+def _not_its_own(out: Path) -> list[str]:
+    """What somebody else has put there."""
+    strange: list[str] = []
+    found = [name for name, _ in walk(out, strange)]
+    return sorted(set(found) - {NAME, *read_manifest(out).files}) + strange
 
 
 def _check_target(out: Path, replace: bool) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InvalidInput(f"{out}: is not a directory", "name another directory with --out")
-    if out.is_dir() and (out / NAME).is_file():
+    if out.is_dir() and _is_snapshot(out):
         if not replace:
             raise InvalidInput(f"{out}: holds a snapshot already", "build with --replace to put the new one in its place, or name "
                                                                    "another directory with --out")
+        if more := _not_its_own(out):
+            named = ", ".join(more[:5]) + (", …" if len(more) > 5 else "")
+            raise InvalidInput(f"{out}: holds more than a snapshot ({named}), which --replace would remove",
+                               "move it elsewhere, or name another directory with --out")
     elif out.is_dir() and any(out.iterdir()):
         raise InvalidInput(f"{out}: is not empty, and no snapshot", "name a new directory with --out, or remove this one first")
 
@@ -57,6 +80,8 @@ def _write(corpus: Corpus, out: str | Path, kind: str, index: Mapping[str, Any],
            fill: Callable[[Path], None], replace: bool, text: bool = True) -> Manifest:
     """Build beside, then rename: half a snapshot never has the name that somebody looks for."""
     out = Path(out)
+    if out.name in ("", ".."):  # `.` and `..` are no names that something could be renamed to
+        out = Path(os.path.abspath(out))
     _check_target(out, replace)
     beside = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:

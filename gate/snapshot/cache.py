@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gate.errors import InvalidInput, SnapshotUnavailable
+from gate.snapshot.entries import full, no_room
 
 # As long as a download may take, and a little.
 _PATIENCE = 4000.0
@@ -30,6 +31,8 @@ class Cache:
             try:
                 place.mkdir(parents=True, exist_ok=True)
             except OSError as error:
+                if full(error):
+                    raise no_room(error) from None
                 raise InvalidInput(f"{place}: cannot be made ({error.strerror})",
                                    "let RETRIEVAL_GATE_CACHE name a folder that may be written to") from None
 
@@ -70,6 +73,8 @@ class Cache:
         try:
             handle = os.open(place, flags, 0o644)
         except OSError as error:
+            if full(error):
+                raise no_room(error) from None
             raise InvalidInput(f"{place}: cannot be opened ({error.strerror})", "remove it") from None
         try:
             waited = 0.0

@@ -113,6 +113,10 @@ def _check_ids(corpus: Corpus) -> None:
     """Two cuts can lead to one id only where documents have ``#`` in theirs."""
     seen: dict[str, str] = {}
     same = [(unit, seen[unit.id]) for unit in corpus.units if seen.setdefault(unit.id, unit.parent) != unit.parent]
-    if same:
-        raise InvalidInput([f"the documents {one!r} and {unit.parent!r} both have a part with the id {unit.id!r}" for unit, one in same],
-                           "rename one of the documents; `#` in an id separates a document from its part")
+    problems = [f"the documents {one!r} and {unit.parent!r} both have a part with the id {unit.id!r}" for unit, one in same]
+    # Text and title would be those of the one, and labels and results mean the other.
+    whole = {document.id for document in corpus.documents}
+    problems += [f"a part of the document {unit.parent!r} has the id of the document {unit.id!r}" for unit in corpus.units
+                 if unit.parent not in ("", unit.id) and unit.id in whole]
+    if problems:
+        raise InvalidInput(problems, "rename one of the documents; `#` in an id separates a document from its part")

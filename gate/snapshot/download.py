@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,18 +103,23 @@ class Download:
             if status == 206 and have and told.get("Content-Range", "").startswith(f"bytes {have}-"):
                 self.resumed = True
                 self._receive(response, have)
+                total = _number(told["Content-Range"].rpartition("/")[2])
+                if total is not None and self._have() < total:  # a server may hand out less than was asked for
+                    raise _Interrupted(f"the server handed out {self._have()} of {total} bytes")
             elif status == 200:
                 self.forget()
                 self.resumed = False
                 if tag := told.get("ETag", ""):
-                    jsonio.write_atomic(self._note, jsonio.dumps({"etag": tag[:1000]}).encode())
+                    with suppress(InvalidInput):  # without the note nothing can be resumed, and that is all
+                        jsonio.write_atomic(self._note, jsonio.dumps({"etag": tag[:1000]}).encode())
                 self._receive(response, 0)
             elif status in (206, 416):
                 if status == 416 and told.get("Content-Range", "") == f"bytes */{have}":
                     self.resumed = True
                     return
                 self.forget()
-                raise _Interrupted(f"the server answered {status} to a request for the rest")
+                raise _Interrupted(f"the server answered {status}, which does not fit " + ("the rest that was asked for" if have
+                                                                                          else "the whole that was asked for"))
             elif status == 429 or (status == 403 and "Retry-After" in told) or (status >= 500 and status != 501):
                 raise _Interrupted(f"the server answered {status}", _seconds(told.get("Retry-After")))
             else:

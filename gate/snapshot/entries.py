@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from io import RawIOBase
@@ -14,6 +15,8 @@ from gate.snapshot.manifest import NAME, unsafe_path
 
 BLOCK = 256 * 1024
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# What is the archive's fault; a full disk, too many open files and the like are the machine's.
+_OF_THE_NAME = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 
 
 class BadArchive(InvalidInput):
@@ -95,6 +98,8 @@ class Entries:
             target.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(target, _FLAGS, 0o644)
         except OSError as error:
+            if error.errno not in _OF_THE_NAME:
+                raise no_room(error) from None
             raise BadArchive(f"entry {ascii(path[:80])} cannot be written ({error.strerror})") from None
         with os.fdopen(handle, "wb", buffering=0) as stream:
             while block := read(BLOCK):
@@ -111,7 +116,13 @@ def write_all(stream: RawIOBase, block: bytes) -> None:
         raise no_room(error) from None
 
 
+def full(error: OSError) -> bool:
+    """Whether it is the machine that has nothing left to give, whatever was to be written."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
 def no_room(error: OSError) -> SnapshotUnavailable:
     """What a fetched file could not be written for."""
-    return SnapshotUnavailable(f"the fetched snapshot cannot be written ({error.strerror})",
+    where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return SnapshotUnavailable(f"the fetched snapshot cannot be written ({where}{error.strerror or type(error).__name__})",
                                "make room on the disk, or let RETRIEVAL_GATE_CACHE name a folder on another one")

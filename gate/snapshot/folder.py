@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,10 @@ def _files(folder: Path, problems: list[str]) -> Iterator[Path]:
 
 def _read(path: Path) -> str:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        found = path.stat(follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode):  # a named pipe would be waited for
+            raise BadDocument("is not a regular file", "move it out of the folder")
+        if found.st_size > MAX_FILE_BYTES:
             raise BadDocument(f"larger than the gate reads ({MAX_FILE_BYTES} bytes)", "split this file, or move it out of the folder")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"(#{1,6}) ")
-_CLOSING_HASHES = re.compile(r"\s+#+\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,11 @@ def slug(heading: str) -> str:
 def _heading(line: str) -> tuple[int, str]:
     """Level and words of a heading; level 0 for any other line."""
     mark = _HEADING.match(line)
-    return (len(mark[1]), _CLOSING_HASHES.sub("", line[mark.end():].rstrip()).strip()) if mark else (0, "")
+    if not mark:
+        return 0, ""
+    words = line[mark.end():].rstrip()
+    unclosed = words.rstrip("#")  # hashes that close a heading stand after white space
+    return len(mark[1]), (unclosed if unclosed[-1:].isspace() else words).strip()
 
 
 class _Slugs:
@@ -40,13 +43,15 @@ class _Slugs:
 
     def __init__(self) -> None:
         self.used: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def take(self, heading: str) -> str:
         base = candidate = slug(heading) or "section"
-        number = 0
+        number = self._last.get(base, 0)  # all below it are taken
         while candidate in self.used:
             number += 1
             candidate = f"{base}-{number}"
+        self._last[base] = number
         self.used.add(candidate)
         return candidate
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gate import console
 from gate.errors import InvalidInput
 from gate.snapshot.cache import Cache
+from gate.snapshot.entries import no_room
 from gate.snapshot.manifest import NAME, Manifest
 from gate.snapshot.sources import module_of
 from gate.snapshot.sources.base import Room
@@ -46,17 +47,25 @@ def obtain(settings: SnapshotSettings, world: World | None = None, sleep: Callab
         if fault:
             notes.append(f"the cached snapshot was damaged ({fault}) and has been fetched again")
             cache.remove(entry)
-        with cache.room() as place:
-            into, scratch = place / "snapshot", place / "scratch"
-            into.mkdir()
-            scratch.mkdir()
-            console.tell(f"fetching the snapshot: {settings.source.options.shown}")
-            room = Room(into, scratch, cache.downloads, entry.name, world or World(), sleep)
-            module_of(settings.source.kind).fetch(settings.source.options, room)
-            tree = _top(into, settings.source)
-            manifest = _verified(tree, settings, settings.source)
-            cache.put(tree, entry)
+        try:
+            manifest = _fetched(settings, settings.source, cache, world or World(), sleep)
+        except OSError as error:  # of a folder, a note, a name: nothing that the source can be blamed for
+            raise no_room(error) from None
     return Obtained(entry, manifest, "fetched", tuple(notes))
+
+
+def _fetched(settings: SnapshotSettings, source: Source, cache: Cache, world: World, sleep: Callable[[float], None]) -> Manifest:
+    entry = cache.entry(settings.digest)
+    with cache.room() as place:
+        into, scratch = place / "snapshot", place / "scratch"
+        into.mkdir()
+        scratch.mkdir()
+        console.tell(f"fetching the snapshot: {source.options.shown}")
+        module_of(source.kind).fetch(source.options, Room(into, scratch, cache.downloads, entry.name, world, sleep))
+        tree = _top(into, source)
+        manifest = _verified(tree, settings, source)
+        cache.put(tree, entry)
+    return manifest
 
 
 def _sound(entry: Path, digest: str) -> tuple[Manifest | None, str]:

@@ -62,7 +62,8 @@ def obtained(settings: SnapshotSettings, cache: Path, naps=None, **world) -> Obt
 @dataclass
 class Shelf:
     """One file of a server, and how it is handed out. ``cuts``: after how many bytes the next answers break off; ``statuses``: what
-    the next requests get instead; ``promise``: added to Content-Length; ``pause``: seconds between pieces of ``piece`` bytes."""
+    the next requests get instead; ``promise``: added to Content-Length; ``pause``: seconds between pieces of ``piece`` bytes; ``most``:
+    bytes of one answer to a request for the rest."""
 
     data: bytes
     etag: str | None = '"v1"'
@@ -73,6 +74,7 @@ class Shelf:
     length: bool = True
     piece: int = 0
     pause: float = 0.0
+    most: int = 0
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -130,8 +132,10 @@ class Host:
                 handler.end_headers()
                 return
         handler.send_response(206 if start else 200)
+        whole = len(data)
         if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+            data = data[:start + shelf.most] if shelf.most else data
+            handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{whole}")
         if shelf.etag:
             handler.send_header("ETag", shelf.etag)
         if shelf.length:

@@ -62,6 +62,38 @@ def test_parameters_and_content_move_the_digest_and_the_time_does_not(tmp_path, 
     assert first.tree_digest == dated.tree_digest != build_bm25(corpus, tmp_path / "three", k1=1.4).tree_digest
 
 
+def test_a_folder_of_another_program_is_not_replaced(tmp_path):
+    corpus, out = corpus_of(tmp_path, *THREE), tmp_path / "extension"
+    out.mkdir()
+    (out / "manifest.json").write_text('{"name": "a browser extension", "manifest_version": 3}')
+    (out / "years.js").write_text("work")
+    with pytest.raises(InvalidInput, match="is not empty, and no snapshot"):
+        build_bm25(corpus, out, replace=True)
+    build_bm25(corpus, tmp_path / "snap")
+    (tmp_path / "snap" / "notes.txt").write_text("years")
+    with pytest.raises(InvalidInput, match=r"holds more than a snapshot \(notes.txt\)"):
+        build_bm25(corpus, tmp_path / "snap", replace=True)
+    assert (out / "years.js").read_text() == "work" and (tmp_path / "snap" / "notes.txt").read_text() == "years"
+
+
+@pytest.mark.parametrize("name", [".", "index/.."])
+def test_the_working_directory_can_be_named_as_the_target(tmp_path, monkeypatch, name):
+    corpus = corpus_of(tmp_path, *THREE)
+    build_bm25(corpus, tmp_path / "snap")
+    monkeypatch.chdir(tmp_path / "snap")
+    built = build_bm25(corpus, name, k1=0.9, replace=True)
+    assert opened(tmp_path / "snap").manifest == built
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "snap"}
+
+
+@pytest.mark.parametrize("epoch", ["99999999999999", "²", "yesterday", "-1e9"])
+def test_a_time_that_is_none_is_said(tmp_path, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(InvalidInput, match="SOURCE_DATE_EPOCH is .*no number of seconds"):
+        build_bm25(corpus_of(tmp_path, *THREE), tmp_path / "snap")
+    assert not list(tmp_path.glob(".snap*"))
+
+
 def test_a_full_directory_is_only_overwritten_when_it_is_a_snapshot_and_that_is_meant(tmp_path):
     corpus = corpus_of(tmp_path, *THREE)
     (tmp_path / "full").mkdir()

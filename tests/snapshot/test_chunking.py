@@ -137,6 +137,14 @@ def test_two_documents_whose_parts_would_have_one_id_are_refused(tmp_path):
         read_corpus(tmp_path, Chunking("heading", size=2))
 
 
+@pytest.mark.parametrize("how", [Chunking("fixed", size=2), Chunking("heading")])
+def test_a_part_that_is_called_like_another_document_is_refused(tmp_path, how):
+    """Its title and text would be shown for the document, and a label could mean either."""
+    write(tmp_path, {"a.md": "## 1\none two three", "a#1.md": "four five six"})
+    with pytest.raises(InvalidInput, match="a part of the document 'a' has the id of the document 'a#1'"):
+        read_corpus(tmp_path, how)
+
+
 @pytest.mark.parametrize(("how", "words"), [
     (Chunking("sentence"), "chunker 'sentence' must be one of"), (Chunking("fixed"), "needs --size"),
     (Chunking("fixed", size=-1), "size must"), (Chunking("fixed", size=5, overlap=5), "a whole number from 0 and below size"),

@@ -1,5 +1,8 @@
 """A folder of Markdown, or corpus.jsonl, becomes units with ids that a golden set can name."""
 
+import os
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +78,13 @@ def test_a_heading_called_intro_does_not_take_the_place_of_the_preface(tmp_path)
     ("`pg_wal` full", "pgwal-full")])
 def test_slugs_look_like_anchors(heading, expected):
     assert slug(heading) == expected
+
+
+def test_thousands_of_equal_headings_and_blanks_take_no_time():
+    start = time.process_time()
+    sections = split("## a\ntext\n" * 10_000 + "## b" + " " * 100_000 + "c\ntext\n")[1]
+    assert time.process_time() - start < 3
+    assert [section.slug for section in sections[:3]] == ["a", "a-1", "a-2"] and sections[9_999].slug == "a-9999"
 
 
 def test_without_a_chunker_a_document_is_one_unit(tmp_path):
@@ -220,6 +230,13 @@ def test_links_and_bad_encodings_are_all_named(tmp_path):
         read_corpus(tmp_path)
     assert len(caught.value.problems) == 3
     assert "latin.md: not UTF-8 (byte 4)" in str(caught.value) and "link.md: is a symbolic link" in str(caught.value)
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path):
+    write(tmp_path, {"a.md": "text"})
+    os.mkfifo(tmp_path / "pipe.md")
+    with pytest.raises(InvalidInput, match="pipe.md: is not a regular file"):
+        read_corpus(tmp_path)
 
 
 def test_hidden_and_other_files_are_left_alone(tmp_path):

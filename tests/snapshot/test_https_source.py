@@ -57,6 +57,12 @@ def test_a_download_that_is_cut_goes_on_where_it_was(snapshot, packed, host, tmp
     assert {headers.get("if-range") for _, headers in host.asked[1:]} == {shelf.etag} and naps == [1.0, 1.0]
 
 
+def test_a_server_that_hands_out_less_than_the_rest_is_asked_for_more(snapshot, packed, host, tmp_path):
+    host.put("/s.tar.gz", packed, cuts=[300, len(packed), 300], most=max(400, len(packed) // 3))
+    assert obtained(https(snapshot, packed, host), tmp_path / "c").how == "fetched"
+    assert [headers.get("range") for _, headers in host.asked][:2] == [None, "bytes=300-"] and 3 <= len(host.asked) <= 6
+
+
 def test_what_another_run_had_got_is_used_by_the_next(snapshot, packed, host, tmp_path):
     shelf = host.put("/s.tar.gz", packed, cuts=[1000, 0, 0, 0, 0, 0])
     settings = https(snapshot, packed, host)

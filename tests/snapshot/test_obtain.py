@@ -122,6 +122,29 @@ def test_a_cache_that_is_a_link_is_refused(settings, host, tmp_path, where):
     assert not host.asked and not list((tmp_path / "victim").iterdir())
 
 
+@pytest.mark.parametrize("call", ["mkdir", "open", "replace"])
+@pytest.mark.parametrize("nth", range(7))
+def test_a_full_disk_is_never_the_configurations_fault(settings, tmp_path, monkeypatch, call, nth):
+    """Whichever folder, lock, note or name it is that finds no room: the machine cannot decide, exit 3."""
+    real, calls = getattr(os, call), []
+
+    def full(path, *more, **how):
+        if not str(path).startswith(str(tmp_path)) or (call == "open" and not more[0] & os.O_CREAT):
+            return real(path, *more, **how)
+        calls.append(path)
+        if len(calls) > nth:
+            raise OSError(28, "No space left on device", str(path))
+        return real(path, *more, **how)
+
+    monkeypatch.setattr(os, call, full)
+    try:
+        obtained(settings, tmp_path / "c")
+    except SnapshotUnavailable as error:
+        assert "No space left on device" in error.text() and "RETRIEVAL_GATE_CACHE" in error.cure
+    else:
+        assert len(calls) <= nth
+
+
 def test_a_lock_that_is_a_link_or_a_pipe_is_refused_and_not_waited_for(settings, tmp_path):
     cache = Cache(tmp_path)
     lock = cache.folder / f".{cache.entry(settings.digest).name}.lock"

@@ -301,3 +301,20 @@ def test_lines_whose_ids_are_not_in_order_keep_their_vectors(lines, tmp_path):
     assert [json.loads(line)["id"] for line in (tmp_path / "u.jsonl").read_text().splitlines()] == ["b", "a", "c"]
     assert build(lines, tmp_path / "s", "--kind", "dense", "--vectors", tmp_path / "v.npy", "--model", "m") == 0
     assert np.load(tmp_path / "s" / "vectors.npy").ravel().tolist() == [1, 2, 3]
+
+
+def test_labels_that_no_result_can_be_called_by_are_told(tmp_path, capsys):
+    """The snapshot knows the page, but what is searched and returned are its sections: the query scores 0 for ever, on either side."""
+    (tmp_path / "wiki").mkdir()
+    write(tmp_path, {"wiki/vpn.md": "# VPN\n\nport\n\n## Setup\nclient\n", "wiki/mail.md": "# Mail\n\nserver\n"})
+    assert main(["snapshot", "build", "--kind", "bm25", "--corpus", str(tmp_path / "wiki"), "--out", str(tmp_path / "snap")]) == 0
+    labels = [{"id": "q1", "query": "port", "relevant": ["vpn"]}, {"id": "q2", "query": "server", "relevant": ["mail", "mail#intro"]},
+              {"id": "q3", "query": "client", "relevant": ["vpn"], "split": "blind"}]
+    (tmp_path / "golden.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    digest = read_manifest(tmp_path / "snap").tree_digest
+    (tmp_path / "gate.yml").write_text(f"golden: golden.jsonl\nsnapshot: {{path: snap, digest: {digest}}}\nretriever: {{kind: bm25}}\n")
+    capsys.readouterr()
+    assert main(["run", "--config", str(tmp_path / "gate.yml"), "--tier", "release"]) == 0
+    said = capsys.readouterr().out
+    assert "golden.jsonl:1: no result is called 'vpn', so query 'q1' finds nothing; results are called like 'vpn#" in said
+    assert "no result is called like a document of the blind query 'q3'" in said and "'q2'" not in said
