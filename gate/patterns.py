@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gate.comparison import Comparison
@@ -42,13 +42,32 @@ class Pattern(NamedTuple):
     cause: str
 
 
+class _Side(NamedTuple):
+    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were; and all documents of all of them."""
+
+    top: Mapping[str, Sequence[str]]
+    counts: Mapping[str, int]
+    returned: set[str]
+
+
+def _side(run: Run, ids: Sequence[str], k: int) -> _Side:
+    """Each ranking is read once: those of long runs stay in their file until somebody asks, and are not to be held here."""
+    top: dict[str, Sequence[str]] = {}
+    counts: dict[str, int] = {}
+    returned: set[str] = set()
+    for i in ids:
+        docs = run.rankings[i].docs if i in run.rankings else ()
+        top[i], counts[i] = docs[:k], len(docs)
+        returned.update(docs)
+    return _Side(top, counts, returned)
+
+
 class _Case(NamedTuple):
-    """``before`` and ``after``: ranked documents. ``worse``: ids, worst first; ``lost``: those of them that
-    no longer find anything; ``rest``: the other paired ones."""
+    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones."""
 
     golden: GoldenSet
-    before: Mapping[str, Sequence[str]]
-    after: Mapping[str, Sequence[str]]
+    before: _Side
+    after: _Side
     worse: tuple[str, ...]
     lost: tuple[str, ...]
     rest: tuple[str, ...]
@@ -66,10 +85,9 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
     lost = tuple(change.id for change in comparison.lost if change.id in bad)
     others = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
-    # Read once: rankings of long runs stay in their file until somebody asks.
-    old, new = ({i: side.rankings[i].docs if i in side.rankings else () for i in (*worse[:_MOST_WORSE], *others)}
-                for side in (before, after))
-    case = _Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, comparison.flip_k or 10)
+    k = comparison.flip_k or 10
+    old, new = (_side(side, (*worse[:_MOST_WORSE], *others), max(k, _NEAR_TOP)) for side in (before, after))
+    case = _Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, k)
     groups = [[pattern for look in looks if (pattern := look(case))] for looks in ((_shifted,), (_vanished, _fewer), (_intruders,))]
     plain, tagged = ([pattern for pattern in _traits(case) if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
     groups = [*groups[:2], plain, groups[2], tagged]
@@ -98,21 +116,17 @@ def _named(names: Iterable[str], most: int = 5) -> str:
 # --- documents ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _near_top(rankings: Mapping[str, Sequence[str]], ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for i in ids:
-        yield from ((i, doc) for doc in rankings[i][:_NEAR_TOP])
+def _near_top(side: _Side) -> set[str]:
+    return {doc for docs in side.top.values() for doc in docs[:_NEAR_TOP]}
 
 
 def _vanished(case: _Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
-    ids = (*case.worse, *case.rest)
-    old, new = ({doc for i in ids for doc in side[i]} for side in (case.before, case.after))
-    gone = {doc for _, doc in _near_top(case.before, ids)} - new
-    come = {doc for _, doc in _near_top(case.after, ids)} - old
-    lost = [i for i in case.worse if gone.intersection(case.before[i][:case.k]) & _relevant(case.golden.by_id[i])]
+    gone, come = _near_top(case.before) - case.after.returned, _near_top(case.after) - case.before.returned
+    lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & _relevant(case.golden.by_id[i])]
     if len(lost) < FEWEST or len(gone) <= len(come) or mcnemar(len(gone), len(come))[1] / 2 > _ALPHA:
         return None
-    names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before[i][:case.k]
+    names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before.top[i][:case.k]
                           if doc in gone and doc in _relevant(case.golden.by_id[i]))
     return Pattern("vanished", tuple(lost), f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns "
                    f"for no query at all{_named(names)}.",
@@ -124,7 +138,7 @@ def _shifted(case: _Case) -> Pattern | None:
     """The place of document N is taken by N+1 (or N−1)."""
     lost = []
     for i in case.worse:
-        old, new = case.before[i], case.after[i]
+        old, new = case.before.top[i], case.after.top[i]
         # A neighbour that stood near by before has only moved up.
         if any(doc in _relevant(case.golden.by_id[i]) and rank < len(new) and _neighbours(doc, new[rank]) and new[rank] not in old[:case.k]
                for rank, doc in enumerate(old[:case.k])):
@@ -148,7 +162,7 @@ def _intruders(case: _Case) -> Pattern | None:
     """A few documents that came into the top of many queries and belong to none of them."""
     came: defaultdict[str, list[str]] = defaultdict(list)
     for i in case.worse:
-        fresh = set(case.after[i][:case.k]) - set(case.before[i][:case.k]) - _relevant(case.golden.by_id[i])
+        fresh = set(case.after.top[i][:case.k]) - set(case.before.top[i][:case.k]) - _relevant(case.golden.by_id[i])
         for doc in fresh:
             came[doc].append(i)
     least = max(FEWEST, len(case.worse) // 5)
@@ -167,10 +181,10 @@ def _intruders(case: _Case) -> Pattern | None:
 
 def _fewer(case: _Case) -> Pattern | None:
     """Fewer results than before."""
-    lost = tuple(i for i in case.worse if 2 * len(case.after[i]) < len(case.before[i]))
+    lost = tuple(i for i in case.worse if 2 * case.after.counts[i] < case.before.counts[i])
     if len(lost) < FEWEST:
         return None
-    empty = sum(not case.after[i] for i in lost)
+    empty = sum(not case.after.counts[i] for i in lost)
     return Pattern("fewer-results", lost, f"{len(lost)} of {plural(len(case.worse), 'worse query')} get less than half as many results as "
                    f"before, {empty} of them none.",
                    "A filter, a score threshold or a query parser that requires every word; an approximate index that visits too few "
@@ -230,7 +244,7 @@ def _foreign(char: str) -> bool:
 def _everywhere(case: _Case) -> Pattern:
     """Much got worse, and nothing sets it apart."""
     total = len(case.worse) + len(case.rest)
-    moved = Counter(case.before[i][:case.k] != case.after[i][:case.k] for i in (*case.worse, *case.rest))
+    moved = Counter(case.before.top[i][:case.k] != case.after.top[i][:case.k] for i in (*case.worse, *case.rest))
     return Pattern("everywhere", case.worse, f"{len(case.worse)} of {total} queries got worse and {moved[True]} rankings changed; the loss "
                    "is spread over all kinds of queries.",
                    "Something that touches every query: another or shortened embedding, queries and documents embedded differently "
