@@ -26,7 +26,7 @@ _ALPHA = 0.05
 _LEAST_LIFT = 1.5
 _NEAR_TOP = 3
 # Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
-_MOST_WORSE, _MOST_OTHERS = 500, 1000
+_MOST_WORSE, _MOST_OTHERS = 500, 500
 _MOST_TAGS = 3
 _DIGITS = "0123456789"
 _EXACT = re.compile(r"\d|[\"“”'‘’`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
@@ -43,23 +43,29 @@ class Pattern(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were; and all documents of all of them."""
+    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were. Those of long runs stay in their
+    file until somebody asks, and are not to be held here."""
 
+    run: Run
     top: Mapping[str, Sequence[str]]
     counts: Mapping[str, int]
-    returned: set[str]
+
+    def returned(self, among: set[str]) -> set[str]:
+        """Those documents that came back for any query, at any rank."""
+        return {doc for i in self.top for doc in _docs(self.run, i) if doc in among}
+
+
+def _docs(run: Run, query_id: str) -> Sequence[str]:
+    return run.rankings[query_id].docs if query_id in run.rankings else ()
 
 
 def _side(run: Run, ids: Sequence[str], k: int) -> _Side:
-    """Each ranking is read once: those of long runs stay in their file until somebody asks, and are not to be held here."""
     top: dict[str, Sequence[str]] = {}
     counts: dict[str, int] = {}
-    returned: set[str] = set()
     for i in ids:
-        docs = run.rankings[i].docs if i in run.rankings else ()
+        docs = _docs(run, i)
         top[i], counts[i] = docs[:k], len(docs)
-        returned.update(docs)
-    return _Side(top, counts, returned)
+    return _Side(run, top, counts)
 
 
 class _Case(NamedTuple):
@@ -122,7 +128,8 @@ def _near_top(side: _Side) -> set[str]:
 
 def _vanished(case: _Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
-    gone, come = _near_top(case.before) - case.after.returned, _near_top(case.after) - case.before.returned
+    gone, come = _near_top(case.before), _near_top(case.after)
+    gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
     lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & _relevant(case.golden.by_id[i])]
     if len(lost) < FEWEST or len(gone) <= len(come) or mcnemar(len(gone), len(come))[1] / 2 > _ALPHA:
         return None
