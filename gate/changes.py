@@ -75,7 +75,12 @@ def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[In
     before, after = flat(old), flat(new)
     return [InputChange(f"retriever {key}", setting(before.get(key)), setting(after.get(key)),
                         needs_approval=_LEG.sub("", key) in _DEFLECTING)
-            for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+            for key in sorted(before.keys() | after.keys()) if _given(before.get(key)) != _given(after.get(key))]
+
+
+def _given(value: Any) -> Any:
+    """Nothing where a parameter is left empty, which is shown as if it were left out."""
+    return None if value in ("", [], {}) else value
 
 
 def flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
