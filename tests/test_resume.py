@@ -90,6 +90,28 @@ def test_answers_of_other_code_are_not_taken(project):
     assert journal.with_name(f"{NAME}.before").exists()
 
 
+@pytest.mark.skipif(reachable_interpreter() is None, reason="no Python here that another user can start")
+def test_what_a_run_has_answered_outlives_a_query_that_failed(project):
+    """Code that answers when what it depends on is there, and not when it is away for a moment."""
+    (project / "search.py").write_text(TEAM.replace("    return", "    if os.path.exists('away') and query.endswith(' 7'):\n"
+                                                                  "        raise OSError('away')\n    return"))
+    (project / "away").touch()
+    first = run("--out", "out")
+    assert first.returncode == 3 and "keeps what was answered" in first.stderr
+    (project / "away").unlink()
+    (project / "asked").write_text("")
+    second = run("--out", "out", "--resume")
+    assert second.returncode == 0 and (project / "asked").read_text() == "question 7\n"
+    assert json.loads(second.stdout)["metrics"]["ndcg@10"]["candidate"] == 1.0 and not (project / "out" / NAME).exists()
+
+
+@pytest.mark.skipif(reachable_interpreter() is None, reason="no Python here that another user can start")
+def test_where_nothing_was_answered_nothing_is_said_to_be_kept(project):
+    (project / "search.py").write_text("import nothing_of_that_name")
+    first = run("--out", "out")
+    assert first.returncode == 3 and "keeps what was answered" not in first.stderr
+
+
 KINDS = {
     "python": "{kind: python, function: 'search:retrieve'}", "command": "{kind: command, command: [python3, -m, search]}",
     "leg": "{kind: hybrid, legs: [{kind: run, file: a}, {kind: python, function: 'search:retrieve'}]}",
