@@ -48,6 +48,16 @@ def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[s
     return lines, bool(named) and len(strange) == len(named)
 
 
+def uncalled_documents(golden: GoldenSet, known: Collection[str], called: Collection[str]) -> list[str]:
+    """Sentences about documents in `relevant` and `spans` that are ``known``, but under a name by which no result is ``called``: a section
+    or a window where results are called by their document, or the other way round. They count as never found."""
+    found = [(query, doc) for query in golden.queries for doc in dict.fromkeys((*query.gains, *(span.doc for span in query.spans)))
+             if doc in known and doc not in called]
+    lines = [f"{golden.path}:{query.line}: " + (f"a document of the blind query {query.id!r}" if query.blind else f"document {doc!r}")
+             + f" is never found by this name: results are called as {min(called, default='')!r} is" for query, doc in found[:_SHOWN]]
+    return lines + ([f"{golden.path}: … and {len(found) - _SHOWN} more such names"] if len(found) > _SHOWN else [])
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
