@@ -86,11 +86,14 @@ class Asker(NamedTuple):
 
 def answer_key(settings: Settings) -> str:
     """Digest of what decides the answer to a query, as far as it is known before the retriever is started: its settings, the files that
-    they name, the pinned snapshot, the depth. Of a python retriever's code that is the file of its function."""
+    they name, the team's own code, the pinned snapshot, the depth."""
+    from gate.team_code import code_digests
+
     retrievers = (settings.retriever, *settings.retriever.legs)
     files = [_digest(file) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
     services = [(each.name, each.digest) for each in settings.services]
-    return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "depth": settings.depth, "services": services,
+    return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "code": code_digests(settings.retriever),
+                          "depth": settings.depth, "services": services,
                           "snapshot": settings.snapshot.digest if settings.snapshot else ""})
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Parameters of a retriever with which a change could make the gate measure something else than its code.
 _DEFLECTING = ("kind", "file", "url")
+# How much of an engine's index is compared with the snapshot, the most first.
+_CHECKS = ("vectors", "ids", "count", "none")
 _LEG = re.compile(r"(leg \d+\.)+")  # a retriever within one
 
 
@@ -71,11 +73,20 @@ def policy_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Input
 
 def retriever_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[InputChange]:
     """A row for each parameter of the retriever that differs. They are what is under test, so they are only shown; but another kind, or
-    another run file, can stop the gate from measuring the code at all."""
+    another run file, can stop the gate from measuring the code at all, and an index that is compared less may be any other."""
     before, after = flat(old), flat(new)
     return [InputChange(f"retriever {key}", setting(before.get(key)), setting(after.get(key)),
-                        needs_approval=_LEG.sub("", key) in _DEFLECTING)
-            for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+                        needs_approval=_LEG.sub("", key) in _DEFLECTING or _checks_less(key, before.get(key), after.get(key)))
+            for key in sorted(before.keys() | after.keys()) if _given(before.get(key)) != _given(after.get(key))]
+
+
+def _checks_less(key: str, old: Any, new: Any) -> bool:
+    return _LEG.sub("", key) == "check" and old in _CHECKS and new in _CHECKS and _CHECKS.index(new) > _CHECKS.index(old)
+
+
+def _given(value: Any) -> Any:
+    """Nothing where a parameter is left empty, which is shown as if it were left out."""
+    return None if value in ("", [], {}) else value
 
 
 def flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:

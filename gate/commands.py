@@ -72,10 +72,6 @@ def run(options: Namespace) -> int:
     with contextlib.ExitStack() as open_files:
         journal = open_files.enter_context(Journal(options.out, answer_key(settings), options.resume)) if options.out else None
         evaluated = pipeline.evaluate(settings, world_of(os.environ), shown_on(sys.stderr), bool(options.record), journal)
-        if journal and evaluated.failure:
-            console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
-        elif journal:
-            journal.done()
     lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
@@ -88,6 +84,12 @@ def run(options: Namespace) -> int:
                                  repeats=evaluated.repeats, latest=latest)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
+    lacking = evaluated.failure or (report.problems and any(ranking.error for each in (evaluated.run, *evaluated.repeats)
+                                                            for ranking in each.rankings.values()))
+    if journal and not lacking:
+        journal.done()
+    elif journal and journal.answers:
+        console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
     if options.record and report.problems:
         print(f"{options.record}: not written, there is no complete run to record", file=sys.stderr)
     elif options.record:

@@ -112,4 +112,4 @@ def setting(value: Any) -> str:
         return ", ".join(f"{k}: {setting(v)}" for k, v in value.items()) or "none"
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == "" else str(value)

@@ -34,6 +34,7 @@ class Journal:
         self._known: dict[tuple[int, str, str], Ranking] = {}
         self._stream: IO[str] | None = None
         self._resume = resume
+        self.answers = 0  # in the file, failed ones left out
 
     def __enter__(self) -> Journal:
         lasting = self._read() if self._resume and self.path.exists() else -1
@@ -46,6 +47,7 @@ class Journal:
             self._stream = open(self.path, "a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise InvalidInput(f"{self.path}: cannot be written ({error.strerror})", "name a place where you may write") from None
+        self.answers = len(self._known)
         if lasting < 0:
             self._write({"journal": SCHEMA, "key": self._key})
         return self
@@ -63,6 +65,7 @@ class Journal:
     def add(self, query: Query, ranking: Ranking, number: int = 1) -> None:
         """Written at once: who kills the process does not say so beforehand."""
         self._write({"repeat": number, "text": _mark(query.text), **ranking.to_json(query.id)})
+        self.answers += not ranking.error
 
     def done(self) -> None:
         """The run is whole: its rankings are in its run file now."""

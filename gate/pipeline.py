@@ -13,7 +13,7 @@ from gate.comparison import compare, label_changes
 from gate.errors import CannotDecide, GateError, InvalidInput, RetrieverFailed
 from gate.figures import plural, short_digest
 from gate.findings import findings
-from gate.golden.fit import misnamed, strange_documents, unreachable
+from gate.golden.fit import misnamed, strange_documents, uncalled_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
@@ -22,6 +22,7 @@ from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reported import model_warnings
 from gate.reports.report import Excerpts, InputChange, Report
+from gate.retrievers import NEEDS_SNAPSHOT
 from gate.runs import Ranking, Run
 from gate.scoring.beside import Beside, extras, with_shown
 from gate.scoring.score import ScoredRun, score_run
@@ -95,7 +96,7 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
         raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
     asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot, world) if settings.snapshot else None
-    notes = [*snapshot.notes, *_corpus_notes(golden, snapshot, settings.retriever.kind)] if snapshot else []
+    notes = [*snapshot.notes, *_corpus_notes(golden, snapshot, settings.retriever.kind in NEEDS_SNAPSHOT)] if snapshot else []
     aside = golden.by_id.keys() - asked.by_id.keys()
     asker = Asker(settings, snapshot, world, progress, journal)
     first = asker.ask(asked.queries, aside)
@@ -114,14 +115,15 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
                      tuple(Run(answers.rankings, f"repeat {number} of {settings.repeat}") for number, answers in enumerate(again, 2)))
 
 
-def _corpus_notes(golden: GoldenSet, snapshot: Snapshot, kind: str) -> list[str]:
-    """What does not fit between golden set and corpus. Raises when nothing does: such a run could only be worthless."""
+def _corpus_notes(golden: GoldenSet, snapshot: Snapshot, by_unit: bool) -> list[str]:
+    """What does not fit between golden set and corpus. Raises when nothing does: such a run could only be worthless. ``by_unit``: results
+    are called what the snapshot's chunker says."""
     known = snapshot.names()
     lines, nothing = strange_documents(golden, known)
     if nothing:
         raise InvalidInput(lines, f"name documents as the snapshot does, for instance {min(known, default='')!r}")
-    if kind in ("bm25", "dense"):  # others may call their results as they like
-        lines += unreachable(golden, set(snapshot.docs), known)
+    if by_unit:
+        lines += uncalled_documents(golden, known, set(snapshot.docs))
     corpus = snapshot.manifest.corpus_digest
     if golden.corpus_digest and golden.corpus_digest != corpus:
         lines.append(f"golden.yml says that the labels were made on corpus {short_digest(golden.corpus_digest)}, the snapshot holds "

@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 
 from gate.embedding.base import open_vectors, read_embedding
 from gate.embedding.cache import Stored, VectorCache, mark_of
-from gate.errors import GateError, RetrieverFailed
+from gate.errors import GateError, InvalidInput, RetrieverFailed
 from gate.fields import Section
 from gate.golden.model import Query
 from gate.paths import Paths
 from gate.reported import model_warnings
 from gate.retrievers.base import Given
+from gate.retrievers.dense import DenseRetriever
+from gate.snapshot.build import build_dense
 from gate.world import World
 from gate.yamlio import parse_yaml
+from tests.snapshot.support import corpus_of, opened
 from tests.web.embeddings import Embeddings, vector
 
 SECRET = "sk-very-secret-key"
@@ -46,12 +49,12 @@ class Asking:
     def __init__(self, server, cache, variables=None):
         self.server, self.world = server, World({"KEY": SECRET} if variables is None else variables, cache)
 
-    def __call__(self, *texts, **more):
+    def __call__(self, *texts, width=0, **more):
         settings, problems = read(self.server, **more)
         assert not problems
         self.source = open_vectors(settings, Given(world=self.world))
         with self.source as source:
-            found = source.of([Query(f"q{number}", text, {}) for number, text in enumerate(texts, 1)])
+            found = source.of([Query(f"q{number}", text, {}) for number, text in enumerate(texts, 1)], width)
         self.notes, self.described = source.notes, dict(source.describe())
         return found
 
@@ -149,6 +152,32 @@ def test_a_model_with_other_dimensions_makes_all_of_them_anew(ask, server):
     assert np.array_equal(found, [vector(text, 5) for text in "abc"]) and "5 dimensions now and gave 8 before" in " ".join(ask.notes)
     calls = len(server.asked)
     assert ask("a", "c").shape == (2, 5) and len(server.asked) == calls
+
+
+def test_what_a_wrong_model_gave_is_not_kept_for_documents_of_other_dimensions(ask, server):
+    server.dimensions = 5
+    ask("a", "b", width=8)
+    server.dimensions = 8
+    assert ask("a", "b", width=8).shape == (2, 8)
+    assert "have 5 dimensions, those of the documents 8: all are made anew" in " ".join(ask.notes)
+    calls = len(server.asked)
+    assert ask("a", "b", width=8).shape == (2, 8) and len(server.asked) == calls
+
+
+def test_a_model_that_was_wrong_once_is_asked_again_for_the_dimensions_of_the_documents(ask, server, tmp_path):
+    np.save(tmp_path / "docs.npy", np.stack([vector("a"), vector("b")]))
+    build_dense(corpus_of(tmp_path, ("a", "", "a"), ("b", "", "b")), tmp_path / "docs.npy", tmp_path / "snap", model="small")
+    settings, _ = read(server)
+
+    def asked():
+        with DenseRetriever(opened(tmp_path / "snap"), open_vectors(settings, Given(world=ask.world))) as retriever:
+            return dict(retriever.retrieve([Query("q1", "b", {})], 1))
+
+    server.dimensions = 5
+    with pytest.raises(InvalidInput, match="query vectors have 5 dimensions, documents 8"):
+        asked()
+    server.dimensions = 8
+    assert asked()["q1"].docs == ["b"]
 
 
 def test_what_was_embedded_before_a_failure_is_kept(ask, server):

@@ -123,3 +123,10 @@ def test_only_what_a_function_has_may_be_set():
 
 def test_no_text_starts_no_process(ask, tmp_path):
     assert ask("raise SystemExit(9)").shape[0] == 0 and not np.any(ask("x = 1"))
+
+
+def test_a_mistake_is_shown_by_the_teams_own_lines_alone(ask):
+    with pytest.raises(RetrieverFailed) as caught:
+        ask("async def embed(texts):\n    raise ValueError('boom')\n", "a")
+    said = "\n".join(caught.value.problems)
+    assert "search.py:2 in embed: raise ValueError('boom')" in said and "worker.py" not in said

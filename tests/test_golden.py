@@ -194,6 +194,22 @@ def test_documents_that_only_spans_name_are_looked_for_in_the_corpus_too(write):
     assert strange_documents(golden, {"a"})[0] == [f"{golden.path}:2: document 'b' is not in the snapshot"]
 
 
+def test_a_name_by_which_no_result_is_called_is_named_with_its_line(write):
+    from gate.golden.fit import uncalled_documents
+
+    golden = read_golden(write("g.jsonl", GOOD, {"id": "q2", "query": "x", "spans": [{"doc": "b", "start": 0, "end": 5}]}))
+    assert uncalled_documents(golden, {"a", "a#1", "b"}, {"b"}) == [
+        f"{golden.path}:1: document 'a' is never found by this name: results are called as 'b' is"]
+    assert uncalled_documents(golden, {"a", "b"}, {"a", "b"}) == [] == uncalled_documents(golden, {"b"}, {"b"})
+
+
+def test_a_file_beside_the_set_that_is_something_else_is_told_apart(write, tmp_path):
+    path = write("g.jsonl", GOOD)
+    path.with_suffix(".yml").write_text("golden: g.jsonl\n")
+    with pytest.raises(InvalidInput, match="g.yml:1: unknown key 'golden'; this file is read as what is said about g.jsonl"):
+        read_golden(path)
+
+
 def spans(*items, **more):
     keys = ("doc", "start", "end", "grade")
     return {"id": "q1", "query": "how?", "spans": [dict(zip(keys, item, strict=False)) for item in items]} | more

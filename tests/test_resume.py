@@ -9,7 +9,9 @@ import time
 
 import pytest
 
+from gate.asking import answer_key
 from gate.journal import NAME
+from gate.settings import parse_settings
 from tests.conftest import ROOT
 from tests.retrievers.support import reachable_interpreter
 
@@ -87,6 +89,52 @@ def test_answers_of_other_code_are_not_taken(project):
     assert refused.returncode == 2 and "under another configuration" in refused.stderr and journal.exists()
     assert run("--out", "out").returncode == 0  # anew
     assert journal.with_name(f"{NAME}.before").exists()
+
+
+@pytest.mark.skipif(reachable_interpreter() is None, reason="no Python here that another user can start")
+def test_what_a_run_has_answered_outlives_a_query_that_failed(project):
+    """Code that answers when what it depends on is there, and not when it is away for a moment."""
+    (project / "search.py").write_text(TEAM.replace("    return", "    if os.path.exists('away') and query.endswith(' 7'):\n"
+                                                                  "        raise OSError('away')\n    return"))
+    (project / "away").touch()
+    first = run("--out", "out")
+    assert first.returncode == 3 and "keeps what was answered" in first.stderr
+    (project / "away").unlink()
+    (project / "asked").write_text("")
+    second = run("--out", "out", "--resume")
+    assert second.returncode == 0 and (project / "asked").read_text() == "question 7\n"
+    assert json.loads(second.stdout)["metrics"]["ndcg@10"]["candidate"] == 1.0 and not (project / "out" / NAME).exists()
+
+
+@pytest.mark.skipif(reachable_interpreter() is None, reason="no Python here that another user can start")
+def test_where_nothing_was_answered_nothing_is_said_to_be_kept(project):
+    (project / "search.py").write_text("import nothing_of_that_name")
+    first = run("--out", "out")
+    assert first.returncode == 3 and "keeps what was answered" not in first.stderr
+
+
+KINDS = {
+    "python": "{kind: python, function: 'search:retrieve'}", "command": "{kind: command, command: [python3, -m, search]}",
+    "leg": "{kind: hybrid, legs: [{kind: run, file: a}, {kind: python, function: 'search:retrieve'}]}",
+    "embedding": "{kind: dense, embedding: {kind: function, function: 'search:embed', revision: '1'}}"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("file", "counts"), [("lib/rank.py", True), (".venv/x.py", False), ("node_modules/x.py", False), ("a.md", False)])
+def test_answers_belong_to_all_of_the_teams_code_and_to_nothing_else(tmp_path, kind, file, counts):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    snapshot = f"snapshot: {{path: s, digest: 'sha256:{'0' * 64}'}}"
+
+    def key():
+        return answer_key(parse_settings(f"golden: g\n{snapshot}\nretriever: {KINDS[kind]}\n".encode(), tmp_path / "c.yml", "c.yml"))
+
+    path.write_text("a")
+    before = key()
+    path.write_text("b")
+    assert (key() != before) == counts
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    assert (key() != before) == counts
 
 
 def test_resume_needs_the_folder_of_the_reports(project):

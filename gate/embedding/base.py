@@ -26,8 +26,9 @@ class QueryVectors(Protocol):
         """Plain values for the record: kind, model, revision. Complete after :meth:`of`."""
         ...
 
-    def of(self, queries: Sequence[Query]) -> np.ndarray:
-        """One row a query, in their order, float16, float32 or float64, all finite. Raises :class:`InvalidInput` that lists every query
+    def of(self, queries: Sequence[Query], width: int = 0) -> np.ndarray:
+        """One row a query, in their order, float16, float32 or float64, all finite. ``width``: dimensions of the documents' vectors, 0
+        where not known; what was kept from another run with others is made anew. Raises :class:`InvalidInput` that lists every query
         without one, or RetrieverFailed."""
         ...
 

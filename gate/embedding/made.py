@@ -65,7 +65,7 @@ class MadeVectors:
                 LEAST_COSINE: self._least if self._least < SAME else None}
         return facts | {name: value for name, value in more.items() if value is not None and value != "" and value != 0}
 
-    def of(self, queries: Sequence[Query]) -> np.ndarray:
+    def of(self, queries: Sequence[Query], width: int = 0) -> np.ndarray:
         import numpy as np
 
         texts = {mark_of(text): text for text in (self._prefix + query.text for query in queries)}
@@ -73,6 +73,11 @@ class MadeVectors:
         cache = None if key is None else VectorCache(self._cache_folder, {**key, "prefix": self._prefix})
         stored, why = cache.load() if cache else (Stored({}), "")
         self._notes += [why] if why else []
+        if width and stored.vectors is not None and stored.vectors.shape[1] != width:
+            # Else a model that was wrong once would be believed for ever: what is kept is never asked for again.
+            self._notes.append(f"the query vectors that were kept have {stored.vectors.shape[1]} dimensions, those of the documents "
+                               f"{width}: all are made anew")
+            stored = Stored({})
         missing = [mark for mark in texts if mark not in stored.rows]
         known = [mark for mark in texts if mark in stored.rows]
         verify = min(1, len(missing)) if self._verify is None else self._verify

@@ -41,7 +41,7 @@ class SnapshotVectors:
         embedding = self.snapshot.manifest.embedding or {}
         return {"kind": "snapshot", **{key: embedding.get(key) for key in ("model", "revision", "dimensions", "dtype")}}
 
-    def of(self, queries: Sequence[Query]) -> np.ndarray:
+    def of(self, queries: Sequence[Query], width: int = 0) -> np.ndarray:
         from gate.snapshot.vectors import text_mark
 
         problems = [f"query {query.id!r} has no vector in the snapshot" for query in queries if query.id not in self._rows]

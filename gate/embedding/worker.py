@@ -91,7 +91,7 @@ def main() -> None:
         if setup is None:
             return
         worker.beside("launcher").harden(setup)
-        traces, callee = worker.beside("traces").Traces(setup["path"]), worker.beside("callee")
+        traces, callee = worker.beside("traces").Traces(setup["path"], __file__), worker.beside("callee")
         kind = SimpleNamespace(Loop=callee.Loop, Refused=callee.Refused, made=callee.made,
                                Callee=lambda found, loop: Embedding(found, loop, callee.Refused))
         function = worker.attempt(traces, (worker.Missing, callee.Refused), worker.load, setup, kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gate.golden.model import GoldenSet
@@ -48,24 +48,20 @@ def strange_documents(golden: GoldenSet, known: Collection[str]) -> tuple[list[s
     return lines, bool(named) and len(strange) == len(named)
 
 
-def unreachable(golden: GoldenSet, returned: Set[str], known: Set[str]) -> list[str]:
-    """Sentences about queries whose relevant documents are all in the corpus (``known``) and under none of the names that results have
-    (``returned``): a document that is searched in sections, or a window where results are called by their documents."""
-    lost = [(query, docs[0]) for query in golden.queries if (docs := [doc for doc, grade in query.documents.items() if grade > 0])
-            and returned.isdisjoint(docs) and not known.isdisjoint(docs)]
-    lines = [f"{golden.path}:{query.line}: " + (f"no result is called like a document of the blind query {query.id!r}, so it finds nothing"
-                                                if query.blind else f"no result is called {doc!r}, so query {query.id!r} finds nothing; "
-                                                f"results are called like {_example(doc, returned)!r}")
-             for query, doc in lost[:_SHOWN]]
-    if len(lost) > _SHOWN:
-        lines.append(f"{golden.path}: … and {len(lost) - _SHOWN} more queries whose documents are in the snapshot under other names")
-    return lines
+def uncalled_documents(golden: GoldenSet, known: Collection[str], called: Collection[str]) -> list[str]:
+    """Sentences about documents in `relevant` and `spans` that are ``known``, but under a name by which no result is ``called``: a section
+    or a window where results are called by their document, or the other way round. They count as never found."""
+    found = [(query, doc) for query in golden.queries for doc in dict.fromkeys((*query.gains, *(span.doc for span in query.spans)))
+             if doc in known and doc not in called]
+    lines = [f"{golden.path}:{query.line}: " + (f"a document of the blind query {query.id!r}" if query.blind else f"document {doc!r}")
+             + f" is never found by this name: results are called like {_example(doc, called)!r}" for query, doc in found[:_SHOWN]]
+    return lines + ([f"{golden.path}: … and {len(found) - _SHOWN} more such names"] if len(found) > _SHOWN else [])
 
 
-def _example(doc: str, returned: Set[str]) -> str:
+def _example(doc: str, called: Collection[str]) -> str:
     """A result that belongs to the same document, else any."""
     whole = doc.partition("#")[0]
-    return min((name for name in returned if name.partition("#")[0] == whole), default=min(returned, default=""))
+    return min((name for name in called if name.partition("#")[0] == whole), default=min(called, default=""))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

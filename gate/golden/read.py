@@ -177,7 +177,8 @@ def _header(path: Path) -> tuple[dict[str, Any], list[str]]:
     if not any(beside[0].resolve().is_relative_to(folder) for folder in folders):
         raise InvalidInput(f"{beside[0]}: is a link that leads out of the golden set's folder", "put the file itself in its place")
     document = load_yaml(beside[0])
-    problems = [document.at(key, "unknown key") for key in document.value if key not in _HEADER_KEYS]
+    problems = [document.at(key, f"unknown key {str(key)[:40]!r}; this file is read as what is said about {path.name}")
+                for key in document.value if key not in _HEADER_KEYS]
     for key in ("version", "owner", "corpus_digest", *_SIDE_FILES):
         if not isinstance(document.value.get(key, ""), str):
             problems.append(document.at(key, f"`{key}` must be a string (quote it)"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gate.baseline.chain import chain
 from gate.baseline.record import Record
+from gate.changes import flat
 from gate.errors import InvalidInput
 from gate.figures import plural, setting, short_digest
 from gate.reports.escape import terminal
@@ -19,7 +20,7 @@ def record_text(record: Record) -> str:
             ("queries", str(len(record.rankings))), ("depth", str(record.depth)),
             ("golden set", f"{record.golden_version or 'no version'} {record.golden_digest}"),
             ("snapshot", record.snapshot_digest or "none"), ("corpus", record.corpus_digest or "none"),
-            ("retriever", setting(record.retriever)), ("versions", setting(record.versions)), ("policy", record.policy_digest)]
+            ("retriever", setting(flat(record.retriever))), ("versions", setting(record.versions)), ("policy", record.policy_digest)]
     rows += [(name, f"{value:.6f}") for name, value in record.metrics.items()]
     return "".join(f"{name:<12} {value}\n" for name, value in rows)
 

@@ -150,8 +150,8 @@ class ChromaRetriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if not queries:
             return
-        rows = self._questions.of(queries)
         width = self.collection.facts.get("dimension")
+        rows = self._questions.of(queries, width if type(width) is int else 0)
         if type(width) is int and rows.shape[1] != width:
             raise InvalidInput(f"query vectors have {rows.shape[1]} dimensions, {self.collection.name} {width}",
                                "embed queries and documents with the same model")

@@ -124,7 +124,7 @@ class DenseRetriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._vectors is None:
             raise RuntimeError("use the retriever as a context manager")
-        questions = self._questions.of(queries)
+        questions = self._questions.of(queries, self._vectors.shape[1])
         if len(queries) and questions.shape[1] != self._vectors.shape[1]:
             raise InvalidInput(f"query vectors have {questions.shape[1]} dimensions, documents {self._vectors.shape[1]}",
                                "embed queries and documents with the same model")

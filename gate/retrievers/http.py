@@ -173,23 +173,27 @@ class _Seat:
 def ranking_of(answer: Any, paths: Mapping[str, Path], depth: int) -> Ranking:
     """What ``paths`` find in an answer. One more result than ``depth`` is read, so that who cuts knows. Raises :class:`Nothing` or
     BadRanking, which name the setting."""
-    results = _list(answer, paths["results"], "results")
+    results = _list(_found(answer, paths["results"], "results"), paths["results"], "results")
     record: dict[str, Any] = {"ranked": [_item(item, paths, number) for number, item in enumerate(results[:depth + 1], 1)]}
     if "candidates" in paths:
-        found, inner = _list(answer, paths["candidates"], "candidates"), paths.get("candidate_id", paths["id"])
-        record["candidates"] = [_identifier(_one(item, inner, f"candidate {number}"), f"candidate {number}")
-                                for number, item in enumerate(found, 1)]
+        inner = paths.get("candidate_id", paths["id"])
+        if (found := _found(answer, paths["candidates"], "candidates")) is not None:
+            record["candidates"] = [_identifier(_one(item, inner, f"candidate {number}"), f"candidate {number}")
+                                    for number, item in enumerate(_list(found, paths["candidates"], "candidates"), 1)]
     for name in ("cost", "ms"):
         if name in paths:
             record[name] = _one(answer, paths[name], name)
     return parse_ranking(record)
 
 
-def _list(answer: Any, path: Path, setting: str) -> list[Any]:
+def _found(answer: Any, path: Path, setting: str) -> Any:
     try:
-        found = path.all(answer) if path.several else path.one(answer)
+        return path.all(answer) if path.several else path.one(answer)
     except Nothing as fault:
         raise Nothing(f"`{setting}`: {fault}") from None
+
+
+def _list(found: Any, path: Path, setting: str) -> list[Any]:
     if not isinstance(found, list):
         raise Nothing(f"`{setting}`: `{path}` must lead to a list, but there is {contents(found)}")
     return found

@@ -17,7 +17,7 @@ from gate.paths import Paths
 from gate.retrievers.base import Given
 from gate.retrievers.engines.ann_loss import AnnLoss, read_search
 from gate.retrievers.engines.index_check import Checked, check_index, read_check
-from gate.retrievers.engines.index_load import loadable
+from gate.retrievers.engines.index_load import dimensions, loadable
 from gate.retrievers.pool import Pool
 from gate.runs import Ranking
 from gate.secret_text import SecretText, read_secret_text
@@ -146,7 +146,7 @@ class PgvectorRetriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if not queries:
             return
-        rows = self._questions.of(queries) if self._questions else [None] * len(queries)
+        rows = self._questions.of(queries, self._width()) if self._questions else [None] * len(queries)
         vectors = {query.id: row for query, row in zip(queries, rows, strict=True)}
         probe = self._seat(vectors)
         try:
@@ -164,6 +164,10 @@ class PgvectorRetriever:
                 self._notes.append(f"{len(self._short)} of {plural(len(queries), 'query')} got fewer than {reachable} results, though the "
                                    "table holds as many: an approximate index looks at no more than `ef_search` rows (and as a filter "
                                    "leaves of them); raise it or set `iterative_scan`")
+
+    def _width(self) -> int:
+        """Dimensions of the table's vectors, where the comparison with the snapshot has shown them to be the same; else 0."""
+        return dimensions(self._snapshot) if self._snapshot and self._facts["check"] == "vectors" else 0
 
     def _seat(self, vectors: Mapping[str, Any], reachable: int = 0) -> PgSeat:
         from gate.retrievers.engines.pg_seat import PgSeat

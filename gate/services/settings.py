@@ -75,9 +75,10 @@ def _health(section: Section, port: int) -> Health:
         inner.problem("http", f"`http` must be a path that begins with /, not {path[:60]!r}")
     if path and command:
         section.problem("health", "`health` must be either `http` or `command`")
-    if path and not port:
+    lacking = not port and section.raw("port") is None  # one that is no port has been named already
+    if path and lacking:
         section.problem("port", "`port` is missing: `health.http` is asked there")
-    if not path and not command and not port:
+    if not path and not command and lacking:
         section.problem("port", "`port` is missing, and there is no `health.command` either: nobody could tell when the service is ready")
     inner.done()
     return Health(path, command)

@@ -130,7 +130,8 @@ def read_query_rows(directory: Path) -> dict[str, tuple[int, str]]:
         rows: Any = jsonio.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidInput(f"{directory}: the snapshot holds no query vectors",
-                           "build it with --query-vectors and --queries, so that a run needs no embedding model") from None
+                           "build it with --query-vectors and --queries, so that a run needs no embedding model, or set "
+                           "`retriever.embedding` to embed them in the run") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
     if not isinstance(rows, list) or not all(isinstance(row, list) and [type(x) for x in row] == [str, str] for row in rows):

@@ -80,6 +80,13 @@ def test_one_record_is_printed_whole_as_before(folder, capsys):
     assert "provenance   bootstrapped" in capsys.readouterr().out
 
 
+def test_what_belongs_to_a_part_of_the_retriever_is_shown_as_its(tmp_path, capsys):
+    made = replace(FIRST, retriever={"kind": "hybrid", "leg 1": {"kind": "dense", "embedding": {"kind": "snapshot", "revision": ""}}})
+    (tmp_path / "one.json.gz").write_bytes(pack(made))
+    assert main(["baseline", "show", str(tmp_path / "one.json.gz")]) == 0
+    assert "leg 1.embedding.kind: snapshot, leg 1.embedding.revision: none, leg 1.kind: dense\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("argv, words", [
     ([], "takes records, or --repository"), (["x.json.gz", "--repository", "a/b"], "one of the two"),
     (["--repository", "nonsense"], "is not OWNER/NAME"), (["."], "holds no record")])

@@ -106,6 +106,19 @@ def test_indexes_are_found_wherever_they_are_in_a_plan():
     assert sorted(plan_of(plan)) == ["one", "two"] and plan_of([{"Plan": {"Node Type": "Seq Scan"}}]) == []
 
 
+def test_what_was_empty_and_is_left_out_has_not_changed():
+    assert retriever_changes({"kind": "dense", "revision": ""}, {"kind": "dense"}) == []
+
+
+@pytest.mark.parametrize(("old", "new", "approval"), [
+    ("vectors", "none", True), ("vectors", "ids", True), ("ids", "count", True), ("none", "vectors", False), ("count", "ids", False)])
+def test_an_index_that_is_compared_less_needs_an_approval(old, new, approval):
+    change, = retriever_changes({"kind": "chroma", "check": old}, {"kind": "chroma", "check": new})
+    assert change.needs_approval == approval
+    change, = retriever_changes({"leg 1": {"check": old}}, {"leg 1": {"check": new}})
+    assert change.needs_approval == approval
+
+
 def test_another_kind_or_file_of_a_leg_needs_an_approval_like_that_of_the_whole():
     def leg(**facts):
         return {"kind": "hybrid", "leg 1": {"kind": "hybrid", "leg 2": facts}}

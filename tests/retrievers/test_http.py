@@ -107,6 +107,12 @@ def test_a_score_that_is_none_is_no_score(item, message):
     assert message in error and bool(error) == bool(message)
 
 
+def test_a_query_without_a_first_stage_has_none():
+    with Answering(lambda asked, handler: (200, {"results": [{"id": "a"}], "first": None, "cost": None})) as server:
+        found = ask(retriever_of(server.url, candidates="first", cost="cost"))["q1"]
+    assert (found.docs, found.candidates, found.cost, found.error) == (["a"], None, None, "")
+
+
 def test_a_query_that_the_service_refuses_costs_only_itself():
     def answer(asked, handler):
         return (400, {"detail": "##[error] too\nlong"}) if b"text 2" in asked.body else (200, FOUND)

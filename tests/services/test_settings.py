@@ -67,6 +67,12 @@ def test_a_fault_is_named_with_its_line(lines, said):
     assert any(said in problem and problem.startswith("c.yml:") for problem in found), found
 
 
+@pytest.mark.parametrize("more", ["", ", health: {http: /ready}"])
+def test_a_port_that_is_none_is_not_said_to_be_missing_as_well(more):
+    found, = problems(services(f"  db: {{image: '{IMAGE}', port: 99999{more}}}"))
+    assert "`port` must be a whole number from 1 to 65535" in found
+
+
 @pytest.mark.parametrize("more", ["copy: {x: /data}", "mount: /frozen"])
 def test_without_a_snapshot_there_is_nothing_to_mount_or_copy(more):
     found, = problems(services(f"  db: {{image: '{IMAGE}', port: 1, {more}}}", snapshot=""))

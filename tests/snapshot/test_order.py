@@ -141,6 +141,16 @@ def test_a_snapshot_without_text_is_run_judged_and_shown(lines, vectors, tmp_pat
     assert main(["golden", "plan", str(tmp_path / "g.jsonl"), "--snapshot", str(tmp_path / "s")]) == 0
 
 
+def test_a_label_that_names_a_window_is_noted_where_results_are_called_by_their_document(lines, vectors, tmp_path, capsys):
+    np.save(tmp_path / "v.npy", np.eye(5, 3, dtype="float32"))
+    assert build(lines, tmp_path / "s", "--kind", "dense", *vectors, "--chunker", "fixed", "--size", 4) == 0
+    (tmp_path / "g.jsonl").write_text('{"id": "q1", "query": "bees", "relevant": ["b", "a#2"]}\n')
+    (tmp_path / "c.yml").write_text(f"golden: g.jsonl\nsnapshot: {{path: s, digest: '{opened(tmp_path / 's').manifest.tree_digest}'}}\n"
+                                    "retriever: {kind: dense}\n")
+    assert main(["run", "--config", str(tmp_path / "c.yml")]) == 0
+    assert "g.jsonl:1: document 'a#2' is never found by this name: results are called like 'a'" in capsys.readouterr().out
+
+
 def test_with_text_and_without_are_two_snapshots_of_one_corpus(lines, vectors, tmp_path):
     assert build(lines, tmp_path / "s", "--kind", "dense", *vectors) == build(lines, tmp_path / "t", "--kind", "dense", *vectors,
                                                                               "--without-text") == 0
@@ -316,5 +326,5 @@ def test_labels_that_no_result_can_be_called_by_are_told(tmp_path, capsys):
     capsys.readouterr()
     assert main(["run", "--config", str(tmp_path / "gate.yml"), "--tier", "release"]) == 0
     said = capsys.readouterr().out
-    assert "golden.jsonl:1: no result is called 'vpn', so query 'q1' finds nothing; results are called like 'vpn#" in said
-    assert "no result is called like a document of the blind query 'q3'" in said and "'q2'" not in said
+    assert "golden.jsonl:1: document 'vpn' is never found by this name: results are called like 'vpn#" in said
+    assert "a document of the blind query 'q3' is never found by this name" in said and "'q2'" not in said

@@ -129,7 +129,8 @@ class SearchRetriever:
     def _embedded(self, queries: Sequence[Query]) -> Mapping[str, list[float]]:
         if self._questions is None or not queries:
             return {}
-        rows, wanted = self._questions.of(queries), self._service.dimensions
+        wanted = self._service.dimensions
+        rows = self._questions.of(queries, wanted or 0)
         if wanted is not None and rows.shape[1] != wanted:
             raise InvalidInput(f"query vectors have {rows.shape[1]} dimensions, those of {self._service.name} {wanted}",
                                "embed queries and documents with the same model")

@@ -22,13 +22,15 @@ def _whole(text: str) -> str:
 
 
 class Traces:
-    """``root``: the team's directory. Files below it are shown relative to it.
+    """``root``: the team's directory. Files below it are shown relative to it. ``worker``: the gate's own file that was started, where it
+    is not one of this folder.
 
     Frames of the worker and of the import machinery are left out: they are the same for every mistake, and push its place away.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, worker: str = _HERE) -> None:
         self.root = root.rstrip(os.sep) + os.sep
+        self._passed = (worker, _HERE, *_IMPORT, *_LOOP)
 
     def tell(self, error: BaseException) -> dict[str, Any]:
         """``error``: its own words; ``where``: file:line; ``lines``: the end of the traceback; and what decides the advice."""
@@ -52,12 +54,11 @@ class Traces:
     def _unread(error: BaseException) -> bool:
         return isinstance(error, SyntaxError) and error.filename is not None
 
-    @staticmethod
-    def _frames(error: BaseException) -> list[tuple[str, int, str]]:
+    def _frames(self, error: BaseException) -> list[tuple[str, int, str]]:
         found, step = [], error.__traceback__
         while step is not None:
             code = step.tb_frame.f_code
-            if not code.co_filename.startswith((_HERE, *_IMPORT, *_LOOP)):
+            if not code.co_filename.startswith(self._passed):
                 found.append((code.co_filename, step.tb_lineno, code.co_name))
             step = step.tb_next
         return found
