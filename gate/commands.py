@@ -74,8 +74,6 @@ def run(options: Namespace) -> int:
         evaluated = pipeline.evaluate(settings, world_of(os.environ), shown_on(sys.stderr), bool(options.record), journal)
         if journal and evaluated.failure:
             console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
-        elif journal:
-            journal.done()
     lines = run_lines(evaluated.shown)
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
@@ -93,7 +91,10 @@ def run(options: Namespace) -> int:
     elif options.record:
         jsonio.write_atomic(options.record, pack(make_record(settings, evaluated, report, Provenance("local"))))
         print(f"record: {options.record}", file=sys.stderr)
-    return _finish(report, options, lines)
+    code = _finish(report, options, lines)
+    if journal and not evaluated.failure:
+        journal.done()  # now that its answers are in a run file
+    return code
 
 
 def evaluate(options: Namespace) -> int:
