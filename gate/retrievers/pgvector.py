@@ -134,9 +134,12 @@ class PgvectorRetriever:
         return [*self._notes, *(self._questions.notes if self._questions else ()), *self._loss.notes()]
 
     def describe(self) -> Mapping[str, Any]:
+        from gate.retrievers.engines.pg_connection import place_of
+
         options = self._options
-        what: dict[str, Any] = {"kind": "pgvector", "table": options.table, "sql": jsonio.sha256(options.sql.encode())[:19] if options.sql
-                                else "", "metric": "" if options.sql else options.metric, "filter": options.condition}
+        what: dict[str, Any] = {"kind": "pgvector", "server": place_of(options.dsn), "table": options.table,
+                                "sql": jsonio.sha256(options.sql.encode())[:19] if options.sql else "",
+                                "metric": "" if options.sql else options.metric, "filter": options.condition}
         what |= {"document": options.columns.document, "search": options.search, "ann_loss": options.ann_loss or None,
                  **options.parameters, **self._facts}
         if self._questions:
