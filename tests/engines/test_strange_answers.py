@@ -1,0 +1,53 @@
+"""Engines that answer 200 with JSON of another shape, as a proxy or a version to come might."""
+
+import json
+
+import pytest
+
+from gate.errors import GateError, RetrieverFailed
+from tests.engines.squad import retriever
+from tests.retrievers.support import queries
+from tests.web.support import Answering
+
+QDRANT = {"kind": "qdrant", "collection": "docs", "check": "none", "body": {"query": "{query}"}, "api_key": "${KEY}"}
+ELASTIC = {"kind": "elasticsearch", "index": "docs", "check": "none", "query": {"match": {"text": "{query}"}}, "api_key": "${KEY}"}
+KEY = "0123456789abcdef"
+ROOTS = {"qdrant": {"title": "qdrant", "version": "1.9.0"}, "elasticsearch": {"version": {"number": "8.15.0"}}}
+SOUND = {"collections/docs": {"result": {"status": "green", "config": {"params": {"vectors": {}}}}}, "docs/_mapping": {"docs": {}},
+         "docs/_count": {"count": 1, "_shards": {}}, "_cluster/health/docs": {"status": "green"}}
+
+
+def asked(settings, answers):
+    def answer(request, _):
+        place = request.path.partition("?")[0].strip("/")
+        return 200, json.dumps(answers.get(place, SOUND.get(place, ROOTS[settings["kind"]]))).encode()
+
+    with Answering(answer) as server:
+        built = retriever({**settings, "url": server.url, "retries": 0, "limits": {"start_seconds": 2}}, variables={"KEY": KEY})
+        with built:
+            return dict(built.retrieve(queries(1), 5))
+
+
+@pytest.mark.parametrize("answers", [{"collections/docs": {"result": {"config": {"params": None}}}},
+                                     {"collections/docs": {"result": {"config": {"params": {"vectors": [1]}}}}}])
+def test_a_collection_that_is_described_otherwise_ends_the_run(answers):
+    with pytest.raises(RetrieverFailed):
+        asked(QDRANT, answers)
+
+
+@pytest.mark.parametrize("answers", [{"docs/_count": {"count": 1, "_shards": 1}}, {"docs/_mapping": {"docs": 3}}])
+def test_an_index_that_is_described_otherwise_ends_the_run(answers):
+    settings = {**ELASTIC, "query": None, "vector_field": "v"}
+    with pytest.raises(GateError):
+        asked({key: value for key, value in settings.items() if value}, answers)
+
+
+@pytest.mark.parametrize(("settings", "place", "answer"), [
+    (QDRANT, "collections/docs/points/query", {"result": {"points": [{"score": 1.0, "payload": 3}]}}),
+    (QDRANT, "collections/docs/points/query", {"error": f"key {KEY}"}),
+    (ELASTIC, "docs/_search", {"error": f"key {KEY}"}), (ELASTIC, "docs/_search", ["hits"]),
+    (ELASTIC, "docs/_search", {"hits": {"hits": []}, "_shards": {"failed": 1, "failures": [{"reason": {"reason": f"key {KEY}"}}]}})])
+def test_an_answer_of_another_shape_fails_the_query_without_the_key(settings, place, answer):
+    settings = {**settings, "document": "id"}
+    ranking = asked(settings, {place: answer})["q1"]
+    assert ranking.error and KEY not in ranking.error
