@@ -212,7 +212,8 @@ class PgvectorRetriever:
                                     "`vector` it is compared",))
         table = Table(connection, self._options.table, self._options.columns)
         table.check_columns()
-        checked = check_index(self._snapshot, self._options.check, table)
+        own = self._options.columns.document or self._options.sql
+        checked = check_index(self._snapshot, self._options.check, table, "" if own else "document")
         self._facts["index"] = held = table.indexes()
         wanted = dict(self._options.load or {})
         if wanted and not any(wanted.items() <= (_USUAL | index).items() for index in held.values()):

@@ -5,6 +5,10 @@ import json
 import pytest
 
 from gate.errors import GateError, RetrieverFailed
+from gate.snapshot.build import build_bm25
+from gate.snapshot.chunking import Chunking
+from gate.snapshot.corpus import read_corpus
+from gate.snapshot.reader import Snapshot
 from tests.engines.squad import retriever
 from tests.retrievers.support import queries
 from tests.web.support import Answering
@@ -17,15 +21,18 @@ SOUND = {"collections/docs": {"result": {"status": "green", "config": {"params":
          "docs/_count": {"count": 1, "_shards": {}}, "_cluster/health/docs": {"status": "green"}}
 
 
-def asked(settings, answers):
+def asked(settings, answers, snapshot=None, notes=None):
     def answer(request, _):
         place = request.path.partition("?")[0].strip("/")
         return 200, json.dumps(answers.get(place, SOUND.get(place, ROOTS[settings["kind"]]))).encode()
 
     with Answering(answer) as server:
-        built = retriever({**settings, "url": server.url, "retries": 0, "limits": {"start_seconds": 2}}, variables={"KEY": KEY})
+        built = retriever({**settings, "url": server.url, "retries": 0, "limits": {"start_seconds": 2}}, snapshot, variables={"KEY": KEY})
         with built:
-            return dict(built.retrieve(queries(1), 5))
+            found = dict(built.retrieve(queries(1), 5))
+        if notes is not None:
+            notes += built.notes
+        return found
 
 
 @pytest.mark.parametrize("answers", [{"collections/docs": {"result": {"config": {"params": None}}}},
@@ -51,3 +58,14 @@ def test_an_answer_of_another_shape_fails_the_query_without_the_key(settings, pl
     settings = {**settings, "document": "id"}
     ranking = asked(settings, {place: answer})["q1"]
     assert ranking.error and KEY not in ranking.error
+
+
+@pytest.mark.parametrize(("more", "told"), [({}, True), ({"document": "doc", "chunk": "id"}, False)])
+def test_results_that_are_called_like_parts_of_documents_are_told(tmp_path, more, told):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "bees", "text": "some honey and more"}\n')
+    manifest = build_bm25(read_corpus(tmp_path / "corpus.jsonl", Chunking("fixed", size=2)), tmp_path / "snapshot")
+    hits = [{"_id": unit, "_score": 1.0, "_source": {"id": unit, "doc": "bees"}} for unit in Snapshot(tmp_path / "snapshot", manifest).ids]
+    answers = {"docs/_search": {"hits": {"hits": hits}, "_shards": {}}, "_search/scroll": {"hits": {"hits": []}}}
+    notes = []
+    asked({**ELASTIC, "check": "ids", **more}, answers, tmp_path / "snapshot", notes)
+    assert any("`retriever.chunk`" in note for note in notes) is told

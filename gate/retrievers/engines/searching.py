@@ -72,13 +72,15 @@ class Service(Protocol):
 
 
 class How(NamedTuple):
-    """``by_vector``: whether queries are embedded. ``check``: of index_check; ``exact``, ``ann_loss``: see ann_loss."""
+    """``by_vector``: whether queries are embedded. ``check``: of index_check; ``exact``, ``ann_loss``: see ann_loss.
+    ``parts``: results say which document they are a part of."""
 
     by_vector: bool
     embedding: EmbeddingSettings
     exact: bool = False
     ann_loss: bool = False
     check: str = ""
+    parts: bool = False
 
 
 class SearchRetriever:
@@ -107,7 +109,7 @@ class SearchRetriever:
         wire = self._wire = self._service.wire()
         try:
             self._service.open(wire, self._settings.limits.start_seconds)
-            checked = check_index(self._given.snapshot, self._how.check, self._service)
+            checked = check_index(self._given.snapshot, self._how.check, self._service, "" if self._how.parts else "chunk")
         except QueryFailed as fault:
             raise RetrieverFailed(wire.service.mask(str(fault)),
                                   "see what the engine logged, and whether its version knows what it was asked") from None
