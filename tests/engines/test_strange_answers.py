@@ -10,6 +10,7 @@ from gate.snapshot.chunking import Chunking
 from gate.snapshot.corpus import read_corpus
 from gate.snapshot.reader import Snapshot
 from tests.engines.squad import retriever
+from tests.retrievers.frozen import dense_snapshot
 from tests.retrievers.support import queries
 from tests.web.support import Answering
 
@@ -21,9 +22,12 @@ SOUND = {"collections/docs": {"result": {"status": "green", "config": {"params":
          "docs/_count": {"count": 1, "_shards": {}}, "_cluster/health/docs": {"status": "green"}}
 
 
-def asked(settings, answers, snapshot=None, notes=None):
+def asked(settings, answers, snapshot=None, notes=None, seen=None):
     def answer(request, _):
         place = request.path.partition("?")[0].strip("/")
+        if seen is not None:
+            seen.append(f"{request.method} {place}")
+            return answers(request.method, place) or (200, json.dumps(ROOTS[settings["kind"]]).encode())
         return 200, json.dumps(answers.get(place, SOUND.get(place, ROOTS[settings["kind"]]))).encode()
 
     with Answering(answer) as server:
@@ -69,3 +73,23 @@ def test_results_that_are_called_like_parts_of_documents_are_told(tmp_path, more
     notes = []
     asked({**ELASTIC, "check": "ids", **more}, answers, tmp_path / "snapshot", notes)
     assert any("`retriever.chunk`" in note for note in notes) is told
+
+
+@pytest.mark.parametrize(("settings", "place"), [
+    ({**QDRANT, "body": None, "load": True, "document": "id"}, "collections/docs"),
+    ({**ELASTIC, "load": True}, "docs"), ({**ELASTIC, "restore": {"bulk": "bulk.jsonl"}}, "docs")])
+def test_an_index_that_another_run_creates_at_the_same_time_is_not_removed(tmp_path, monkeypatch, settings, place):
+    """It was not there when this run looked, and is there when it comes to create it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bulk.jsonl").write_text('{"index": {"_id": "a"}}\n{"text": "x"}\n')
+    snapshot = dense_snapshot(tmp_path / "dense", {"a": [1.0, 0.0]}, {("q1", "text 1"): [1.0, 0.0]})
+
+    def answers(method, asked_for):
+        if method == "PUT":
+            return 409, b'{"status": "already exists"}'
+        return (404, b"{}") if asked_for in (place, f"{place}/_mapping") else None
+
+    seen = []
+    with pytest.raises(GateError, match="already exists"):
+        asked({key: value for key, value in settings.items() if value}, answers, snapshot.path, seen=seen)
+    assert f"PUT {place}" in seen and not any(line.startswith("DELETE") for line in seen)
