@@ -221,10 +221,11 @@ def test_several_processes_share_one_environment(shelf):
     assert len({ranking.docs[0] for ranking in found.values()}) == 3
 
 
-def test_a_cache_that_is_a_link_is_not_written_through(shelf):
-    shelf.cache.mkdir()
+@pytest.mark.parametrize("link", ["cache", "cache/environments"])
+def test_a_cache_that_is_a_link_is_not_written_through(shelf, link):
+    (shelf.place / link).parent.mkdir(exist_ok=True)
     (shelf.place / "elsewhere").mkdir()
-    (shelf.cache / "environments").symlink_to(shelf.place / "elsewhere")
+    (shelf.place / link).symlink_to(shelf.place / "elsewhere")
     with pytest.raises(InvalidInput, match="is a link"):
         shelf.ask()
     assert not list((shelf.place / "elsewhere").iterdir())
