@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from gate import jsonio
 from gate.errors import RetrieverFailed
 from gate.figures import plural
 from gate.golden.model import Query
+from gate.retriever_settings import RetrieverSettings
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
 from gate.runs import Ranking
@@ -86,15 +87,23 @@ class Asker(NamedTuple):
 
 def answer_key(settings: Settings) -> str:
     """Digest of what decides the answer to a query, as far as it is known before the retriever is started: its settings, the files that
-    they name, the team's own code, the pinned snapshot, the depth."""
+    they name, the team's own code and requirements, the pinned snapshot, the depth."""
     from gate.team_code import code_digests
 
-    retrievers = (settings.retriever, *settings.retriever.legs)
-    files = [_digest(file) for each in retrievers for file in getattr(each.options, "files", ()) if jsonio.is_file(file)]
+    files = [_digest(file) for file in _files(settings.retriever) if jsonio.is_file(file)]
     services = [(each.name, each.digest) for each in settings.services]
     return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "code": code_digests(settings.retriever),
                           "depth": settings.depth, "services": services,
                           "snapshot": settings.snapshot.digest if settings.snapshot else ""})
+
+
+def _files(retriever: RetrieverSettings) -> Iterator[Path]:
+    """Those that its settings name, those of its embedding, and of all its legs."""
+    embedding = getattr(retriever.options, "embedding", None)
+    for options in (retriever.options, getattr(embedding, "options", None)):
+        yield from getattr(options, "files", ())
+    for leg in retriever.legs:
+        yield from _files(leg)
 
 
 def _digest(file: Path) -> str:

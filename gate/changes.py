@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gate.baseline.record import Record
 
 # Parameters of a retriever with which a change could make the gate measure something else than its code.
-_DEFLECTING = ("kind", "file", "url")
+_DEFLECTING = ("kind", "file", "url", "server")
 # How much of an engine's index is compared with the snapshot, the most first.
 _CHECKS = ("vectors", "ids", "count", "none")
 _LEG = re.compile(r"(leg \d+\.)+")  # a retriever within one

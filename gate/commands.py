@@ -86,16 +86,17 @@ def run(options: Namespace) -> int:
         report = pipeline.failure_report(error, settings.policy, around)
     lacking = evaluated.failure or (report.problems and any(ranking.error for each in (evaluated.run, *evaluated.repeats)
                                                             for ranking in each.rankings.values()))
-    if journal and not lacking:
-        journal.done()
-    elif journal and journal.answers:
-        console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
     if options.record and report.problems:
         print(f"{options.record}: not written, there is no complete run to record", file=sys.stderr)
     elif options.record:
         jsonio.write_atomic(options.record, pack(make_record(settings, evaluated, report, Provenance("local"))))
         print(f"record: {options.record}", file=sys.stderr)
-    return _finish(report, options, lines)
+    code = _finish(report, options, lines)
+    if journal and not lacking:
+        journal.done()  # now that its answers are in a run file
+    elif journal and journal.answers:
+        console.tell(f"{journal.path}: keeps what was answered; `--resume` asks only the rest")
+    return code
 
 
 def evaluate(options: Namespace) -> int:

@@ -87,12 +87,12 @@ class Journal:
                 record = jsonio.loads(jsonio.text_of(line, self.path, number))
                 if first:
                     self._head(record)
-                elif not isinstance(record, dict) or not isinstance(record.get("id"), str):
+                elif not isinstance(record, dict) or not isinstance(record.get("id"), str) or type(record.get("repeat")) is not int:
                     raise BadRanking("is no answer")
                 else:
                     ranking = parse_ranking(record)
                     if not ranking.error:
-                        self._known[record.get("repeat", 1), record["id"], str(record.get("text"))] = ranking
+                        self._known[record["repeat"], record["id"], str(record.get("text"))] = ranking
             except ValueError as fault:  # NotJson, BadRanking
                 raise InvalidInput(f"{self.path}:{number}: {fault}", _CURE) from None
             first, lasting = False, offset + len(line)

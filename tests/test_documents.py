@@ -27,6 +27,11 @@ SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "gate").rglob("*
 HEADINGS = set(re.findall(r"^#+ (.+)$", README, re.M))
 
 
+@pytest.mark.parametrize("file", sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")}), ids=str)
+def test_no_document_holds_both_sides_of_a_merge(file):
+    assert not re.search(r"^(<{7}|={7}|>{7})( |$)", file.read_text(), re.M)
+
+
 def test_every_input_of_the_action_is_read_in_both_spellings_and_documented():
     for name in ACTION["inputs"]:
         for spelling in (f"INPUT_{name.upper()}", f"INPUT_{name.upper().replace('-', '_')}"):

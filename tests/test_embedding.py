@@ -134,6 +134,16 @@ def test_rounding_is_no_change_of_weights(ask, server):
     assert len(server.asked) == 2 and "least_cosine" not in ask.described
 
 
+def test_a_text_without_any_direction_is_like_itself(ask, server):
+    server.change = lambda answer: answer | {"data": [item | {"embedding": [0.0] * 8} for item in answer["data"]]}
+    ask("a")
+    ask("a", verify=1)
+    assert len(server.asked) == 2 and "least_cosine" not in ask.described
+    server.change = lambda answer: answer
+    ask("a", verify=1)
+    assert ask.described["least_cosine"] == 0
+
+
 def test_another_model_behind_the_same_name_is_noticed_when_it_is_asked(ask, server):
     ask("a")
     server.model = "small-2026-07"

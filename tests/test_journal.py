@@ -74,7 +74,8 @@ def test_answers_under_another_configuration_are_refused(tmp_path):
     assert "without --resume" in error.value.cure and (tmp_path / NAME).exists()
 
 
-@pytest.mark.parametrize("line", ["[1]", "nonsense", '{"id": "q1", "ranked": [1]}', '{"ranked": []}'])
+@pytest.mark.parametrize("line", ["[1]", "nonsense", '{"id": "q1", "ranked": [1]}', '{"ranked": []}',
+                                  '{"repeat": [], "id": "q1", "ranked": []}'])
 def test_a_line_that_is_no_answer_is_named(tmp_path, line):
     path = written(tmp_path, FULL)
     path.write_text(path.read_text() + line + "\n")

@@ -140,3 +140,14 @@ def test_answers_belong_to_all_of_the_teams_code_and_to_nothing_else(tmp_path, k
 def test_resume_needs_the_folder_of_the_reports(project):
     refused = run("--resume")
     assert refused.returncode == 2 and "--out" in refused.stderr
+
+
+def test_answers_outlive_reports_that_cannot_be_written(project):
+    (project / "golden.jsonl").write_text('{"id": "q1", "query": "question", "relevant": ["a"]}\n')
+    (project / "found.jsonl").write_text('{"id": "q1", "ranked": ["a"]}\n')
+    (project / "retrieval-gate.yml").write_text("golden: golden.jsonl\nretriever: {kind: run, file: found.jsonl}\n")
+    (project / "out" / "report.html").mkdir(parents=True)
+    failed = run("--out", "out")
+    assert failed.returncode not in (0, 1) and (project / "out" / NAME).exists(), failed.stderr
+    (project / "out" / "report.html").rmdir()
+    assert run("--out", "out", "--resume").returncode == 0 and not (project / "out" / NAME).exists()

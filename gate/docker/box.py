@@ -34,13 +34,14 @@ _BEFORE = "ended before it was ready"
 
 
 class Box:
-    """Made, not started. ``remove`` it whatever happens. Every method may raise :class:`RetrieverFailed`."""
+    """Made, not started. ``remove`` it whatever happens. Every method may raise :class:`RetrieverFailed`. ``hidden`` takes the secrets of
+    its environment out of a text."""
 
     def __init__(self, dock: Dock, wanted: Wanted) -> None:
         from docker.types import LogConfig, Mount
 
         self.wanted, self._client = wanted, dock.client
-        self._hidden = Mask(wanted.secrets)
+        self.hidden = Mask(wanted.secrets)
         image = fetch_image(dock.client, wanted.image)
         mounts = [Mount(wanted.mount[1], dock.path(wanted.mount[0]), type="bind", read_only=True)] if wanted.mount else []
         memory = f"{wanted.memory_mb}m"
@@ -186,8 +187,8 @@ class Box:
 
     def failed(self, sentence: str, cure: str, printed: str) -> RetrieverFailed:
         """One problem: its first line is a sentence, the others are what came with it."""
-        printed = self._hidden(printed)
-        return RetrieverFailed("\n".join((f"{self.wanted.name}: {sentence}", *(["It printed:", printed] if printed else []))), cure)
+        text = "\n".join((f"{self.wanted.name}: {sentence}", *(["It printed:", printed] if printed else [])))
+        return RetrieverFailed(self.hidden(text), cure)
 
     def _failed(self, sentence: str, cure: str) -> RetrieverFailed:
         printed = self.printed()
@@ -196,7 +197,7 @@ class Box:
     def printed(self) -> str:
         """The last lines of its standard output and error, without its secrets. Empty when nobody can say any more."""
         with contextlib.suppress(Exception):
-            return self._hidden(bytes(self._container.logs(tail=_TAIL)).decode("utf-8", "replace"))
+            return self.hidden(bytes(self._container.logs(tail=_TAIL)).decode("utf-8", "replace"))
         return ""
 
     def remove(self) -> None:

@@ -36,6 +36,11 @@ class Options(NamedTuple):
     limits: Limits = Limits()
     verify: int | None = None
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Of the code."""
+        return self.code.files
+
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.embedding`."""

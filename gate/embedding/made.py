@@ -61,9 +61,9 @@ class MadeVectors:
 
     def describe(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = dict(self._embedder.facts())
-        more = {"query_prefix": self._prefix, "dimensions": self._width, REPORTED: self._reported,
-                LEAST_COSINE: self._least if self._least < SAME else None}
-        return facts | {name: value for name, value in more.items() if value is not None and value != "" and value != 0}
+        more = {"query_prefix": self._prefix, "dimensions": self._width, REPORTED: self._reported}
+        drift = {LEAST_COSINE: self._least} if self._least < SAME else {}
+        return facts | {name: value for name, value in more.items() if value} | drift
 
     def of(self, queries: Sequence[Query], width: int = 0) -> np.ndarray:
         import numpy as np
@@ -144,7 +144,9 @@ class MadeVectors:
 
         kept, made = kept.astype(np.float64), made.astype(np.float64)
         lengths = np.sqrt((kept * kept).sum(axis=1) * (made * made).sum(axis=1))
-        cosines = np.where(lengths > 0, (kept * made).sum(axis=1) / np.where(lengths > 0, lengths, 1.0), 0.0)
+        # A vector of zeros has no direction; it is like another one only.
+        alike = (kept == made).all(axis=1).astype(np.float64)
+        cosines = np.where(lengths > 0, (kept * made).sum(axis=1) / np.where(lengths > 0, lengths, 1.0), alike)
         if (smallest := float(cosines.min())) < SAME:
             self._least = smallest
 

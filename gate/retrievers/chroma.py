@@ -192,7 +192,7 @@ class ChromaRetriever:
             raise InvalidInput(f"{self.collection.name}: there is none in database {place.database} of tenant {place.tenant}",
                                "fill it before the gate's step, or set `retriever.load` to have it made from the snapshot")
         self._check_index()
-        checked = check_index(self._snapshot, options.check, self.collection)
+        checked = check_index(self._snapshot, options.check, self.collection, "" if "doc" in options.keys else "document")
         version = self.collection.ask("GET", "/api/v2/version")
         self._facts = {"api": version if isinstance(version, str) else None, **self.collection.index, "check": checked.level}
         self._notes += checked.notes

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gate import jsonio
 from gate.errors import RetrieverFailed
 from gate.fields import Section
 from gate.paths import Paths
@@ -38,10 +39,7 @@ class Options(NamedTuple):
     @property
     def files(self) -> tuple[Path, ...]:
         """Those that the command line names."""
-        try:
-            return tuple(file for file in map(self.path.joinpath, self.command) if file.is_file())
-        except OSError:  # an argument too long for a path
-            return ()
+        return tuple(file for file in map(self.path.joinpath, self.command) if jsonio.is_file(file))
 
 
 def read(section: Section, paths: Paths) -> Options:

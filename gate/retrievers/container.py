@@ -94,7 +94,8 @@ class ContainerRetriever:
 
     @property
     def notes(self) -> list[str]:
-        return [*self._notes, *(self._inner.notes if self._inner else [])]
+        found = [*self._notes, *(self._inner.notes if self._inner else [])]
+        return [self._box.hidden(note) for note in found] if self._box else found
 
     def describe(self) -> Mapping[str, Any]:
         container, options = self.options.container, self.options
@@ -148,14 +149,16 @@ class ContainerRetriever:
     def retrieve(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._box is None:
             raise RuntimeError("use the retriever as a context manager")
+        hidden = self._box.hidden
         try:
             for query_id, ranking in self._answers(queries, depth):
                 if ranking.error:
                     self._box.check()
+                    ranking.error = hidden(ranking.error)
                 yield query_id, ranking
-        except RetrieverFailed:
+        except RetrieverFailed as failure:
             self._box.check(grace=GRACE)  # that it has ended says more than that nobody answers
-            raise
+            raise RetrieverFailed([hidden(problem) for problem in failure.problems], failure.cure) from None
 
     def _answers(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, Ranking]]:
         if self._inner is not None:

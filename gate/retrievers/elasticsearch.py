@@ -144,5 +144,5 @@ def build(settings: RetrieverSettings, given: Given) -> SearchRetriever:
     options: Options = settings.options
     # Without a field of vectors there are none to compare, whatever the snapshot holds.
     check = options.check or ("ids" if given.snapshot and not options.vector_field else "")
-    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, check)
+    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, check, bool(options.keys.chunk))
     return SearchRetriever(settings, given, ElasticService(options, given), how)

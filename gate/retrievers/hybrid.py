@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import jsonio
@@ -31,11 +29,6 @@ class Options(NamedTuple):
     k: float = _USUAL_K
     weights: tuple[float, ...] = ()
     fetch: int = 0
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Those that the legs' settings name, at any depth."""
-        return tuple(chain.from_iterable(getattr(leg.options, "files", ()) for leg in self.legs))
 
 
 def read(section: Section, paths: Paths) -> Options:

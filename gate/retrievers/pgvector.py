@@ -134,9 +134,12 @@ class PgvectorRetriever:
         return [*self._notes, *(self._questions.notes if self._questions else ()), *self._loss.notes()]
 
     def describe(self) -> Mapping[str, Any]:
+        from gate.retrievers.engines.pg_connection import place_of
+
         options = self._options
-        what: dict[str, Any] = {"kind": "pgvector", "table": options.table, "sql": jsonio.sha256(options.sql.encode())[:19] if options.sql
-                                else "", "metric": "" if options.sql else options.metric, "filter": options.condition}
+        what: dict[str, Any] = {"kind": "pgvector", "server": place_of(options.dsn), "table": options.table,
+                                "sql": jsonio.sha256(options.sql.encode())[:19] if options.sql else "",
+                                "metric": "" if options.sql else options.metric, "filter": options.condition}
         what |= {"document": options.columns.document, "search": options.search, "ann_loss": options.ann_loss or None,
                  **options.parameters, **self._facts}
         if self._questions:
@@ -213,7 +216,8 @@ class PgvectorRetriever:
                                     "`vector` it is compared",))
         table = Table(connection, self._options.table, self._options.columns)
         table.check_columns()
-        checked = check_index(self._snapshot, self._options.check, table)
+        own = self._options.columns.document or self._options.sql
+        checked = check_index(self._snapshot, self._options.check, table, "" if own else "document")
         self._facts["index"] = held = table.indexes()
         wanted = dict(self._options.load or {})
         if wanted and not any(wanted.items() <= (_USUAL | index).items() for index in held.values()):

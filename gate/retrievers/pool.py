@@ -79,7 +79,11 @@ class Pool:
         failures: list[BaseException] = []
         try:
             for thread in threads:
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:  # a machine or a container has a limit
+                    raise RetrieverFailed(f"not all of the {len(threads)} threads that ask could be started",
+                                          "lower `retriever.concurrency`, or allow more processes") from None
             left = len(threads)
             while left:
                 item = found.get()
@@ -92,7 +96,8 @@ class Pool:
         finally:
             stop.set()
             for thread in threads:
-                thread.join()
+                if thread.ident is not None:  # it was started
+                    thread.join()
         if failures:
             raise failures[0]
 

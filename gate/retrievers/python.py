@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gate.errors import RetrieverFailed
+from gate.errors import InvalidInput, RetrieverFailed
 from gate.fields import Section
 from gate.golden.model import Query
 from gate.paths import Paths
@@ -44,10 +44,22 @@ class Options(NamedTuple):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The function's own module, and the packages it is run with."""
+        """The function's own module, and what says which packages it is run with."""
         place = self.path.joinpath(*self.function.partition(":")[0].split("."))
         own = [file for file in (place.with_name(f"{place.name}.py"), place / "__init__.py") if file.is_file()][:1]
-        return (*own, *([] if self.requirements is None else [self.requirements]))
+        return (*own, *self._asked)
+
+    @property
+    def _asked(self) -> tuple[Path, ...]:
+        """The requirements, with the files that they name."""
+        if self.requirements is None:
+            return ()
+        from gate.retrievers.team.requirement_files import read_requirements
+
+        try:
+            return read_requirements(self.requirements, self.build, self.root).files
+        except InvalidInput:  # which the start will tell
+            return (self.requirements,)
 
 
 def read(section: Section, paths: Paths) -> Options:

@@ -96,5 +96,5 @@ def build(settings: RetrieverSettings, given: Given) -> SearchRetriever:
     from gate.retrievers.engines.qdrant_service import QdrantService
 
     options: Options = settings.options
-    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, options.check)
+    how = How(options.by_vector, options.embedding, options.search == "exact", options.ann_loss, options.check, bool(options.keys.chunk))
     return SearchRetriever(settings, given, QdrantService(options, given), how)

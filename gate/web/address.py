@@ -53,8 +53,8 @@ class Address(NamedTuple):
         return placeholder in self.text
 
     def filled(self, variables: Mapping[str, str], key: str = "url") -> Target:
-        """With the values of its variables, escaped where they stand in the path or the query; one that the address begins with is taken as
-        it is. Raises :class:`RetrieverFailed`."""
+        """With the values of its variables, escaped where they stand in path or query and as they are in user and password; one that the
+        address begins with is taken as it is. Raises :class:`RetrieverFailed`."""
         text = self.text
         if start := _LEADING.match(text):
             rest = text[start.end():]
@@ -71,7 +71,8 @@ class Address(NamedTuple):
         url = urlunsplit((parts.scheme, SecretText(host).filled(variables, key), path, query, ""))
         if fault := address_fault(url):
             raise RetrieverFailed(f"`{key}`, with its variables put in, {fault}", "look at the variables that the gate's step sets")
-        names = [unquote(SecretText(part).filled(variables, key)) for part in (user, password)]
+        # What is written in the address is quoted there, and a value is not.
+        names = [unquote(SecretText(part).filled(variables, key, lambda value: quote(value, safe=""))) for part in (user, password)]
         return Target(url, (names[0], names[1]) if login else None)
 
 

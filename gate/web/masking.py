@@ -15,11 +15,13 @@ HIDDEN = "***"
 # Shorter values are no secrets, and masking them would leave nothing to read.
 _SHORTEST, _SHORTEST_PART = 3, 8
 _READ = 64 * 1024
+_MARKUP = re.compile("[<>&']")
 
 
 class Mask:
     """Replaces every one of ``secrets`` of three characters or more, however it is usually written: as it is, for an address, for JSON or
-    HTML, in base64, in capitals; and the longer words of one that has several. Shows nothing when printed."""
+    HTML, in base64, in capitals; and the longer words of one that has several, and parts of one that is an address. Shows nothing when
+    printed."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         forms = {form for secret in secrets for form in _forms(secret)}
@@ -42,7 +44,7 @@ class Mask:
 
 def _forms(secret: str) -> Iterator[str]:
     whole = secret.strip()
-    parts = [part for part in re.split(r"[\s:;,=]+", whole) if len(part) >= _SHORTEST_PART]
+    parts = [part for part in re.split(r"[\s:;,=&?/@#]+", whole) if len(part) >= _SHORTEST_PART]
     for value in (secret, whole, *parts):
         if len(value) < _SHORTEST:
             continue
@@ -53,7 +55,10 @@ def _forms(secret: str) -> Iterator[str]:
         yield quote(data)
         yield quote_plus(data)
         yield json.dumps(value)[1:-1]
+        yield json.dumps(value)[1:-1].replace("/", "\\/")  # as PHP writes it
+        yield _MARKUP.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value)[1:-1])  # as Go writes it
         yield html.escape(value)
+        yield html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
         yield repr(value)[1:-1]
         yield base64.b64encode(data).decode().rstrip("=")
         yield base64.urlsafe_b64encode(data).decode().rstrip("=")

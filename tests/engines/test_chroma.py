@@ -1,7 +1,9 @@
 """Kind ``chroma`` against a real Chroma server, and against one that answers nonsense."""
 
+import contextlib
 import http.server
 import json
+import socket
 import threading
 import time
 
@@ -9,6 +11,8 @@ import pytest
 import requests
 
 from gate.errors import InvalidInput, RetrieverFailed
+from gate.retrievers.engines.chroma_api import Client, Place
+from gate.retrievers.pool import QueryFailed
 from tests.retrievers.frozen import dense_snapshot
 
 HOME = "/api/v2/tenants/default_tenant/databases/default_database/collections"
@@ -212,7 +216,39 @@ def test_a_password_in_netrc_is_not_sent(ask, small, stub, tmp_path, monkeypatch
     assert not any("Authorization" in headers for _, headers in stub.seen)
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "localhost:8000", "http://", "http://u:p@x", "http://x/?a=1"])
+def test_a_server_on_this_machine_is_behind_no_proxy(ask, small, stub, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    snapshot, queries = small
+    assert ask(text_of(stub, more="  check: none\n"), queries, snapshot).rankings["q00"].docs == ["a"]
+
+
+def test_an_answer_that_drips_is_over_with_its_time():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def drip():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                for _ in range(100):
+                    connection.sendall(b"H")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        started = time.monotonic()
+        with pytest.raises(QueryFailed, match="did not answer within 0.5 s"):
+            Client(Place(f"http://127.0.0.1:{server.getsockname()[1]}", "docs"), {}).call("GET", "/", seconds=0.5)
+        assert time.monotonic() - started < 5
+
+
+def test_a_secret_that_is_written_otherwise_is_not_shown_either(ask, small, stub):
+    snapshot, queries = small
+    stub.answers["query"] = (403, {"message": "token c2VjcmV0LXRva2VuLTE= is not welcome"})
+    found = ask(text_of(stub, more="  check: none\n  headers: {x-chroma-token: '${CHROMA_TOKEN}'}\n"), queries, snapshot,
+                CHROMA_TOKEN="secret-token-1")
+    assert "c2Vj" not in found.rankings["q00"].error
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "localhost:8000", "http://", "http://u:p@x", "http://x/?a=1", "http://[::1", "http://x:y"])
 def test_an_address_that_is_none_is_a_fault_of_the_configuration(ask, small, url):
     snapshot, queries = small
     assert "`url` must be http(s)://host:port" in refused(ask, f"  kind: chroma\n  url: {url}\n  collection: docs\n", queries, snapshot)

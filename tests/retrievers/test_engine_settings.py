@@ -4,8 +4,14 @@ import pytest
 
 from gate.changes import retriever_changes
 from gate.errors import InvalidInput
+from gate.retrievers.base import Given
+from gate.retrievers.build import build_retriever
+from gate.retrievers.engines.pg_connection import place_of
 from gate.retrievers.engines.pg_statement import own_hits, placeholders, plan_of, table_hits
+from gate.secret_text import SecretText
 from gate.settings import parse_settings
+from gate.world import World
+from tests.retrievers.frozen import dense_snapshot
 
 
 def read(text: str):
@@ -126,3 +132,26 @@ def test_another_kind_or_file_of_a_leg_needs_an_approval_like_that_of_the_whole(
     changes = retriever_changes(leg(kind="run", file="a", depth=1), leg(kind="dense", file="b", depth=2))
     assert {row.name: row.needs_approval for row in changes} == {
         "retriever leg 1.leg 2.kind": True, "retriever leg 1.leg 2.file": True, "retriever leg 1.leg 2.depth": False}
+
+
+@pytest.mark.parametrize("settings", ["kind: pgvector, table: t, dsn: 'postgresql://u:${{PW}}@{}/d'",
+                                      "kind: pgvector, table: t, dsn: 'host={} user=u dbname=d'",
+                                      "kind: qdrant, url: 'http://{}', collection: c", "kind: chroma, url: 'http://{}', collection: c",
+                                      "kind: elasticsearch, url: 'http://u:${{PW}}@{}', index: i, query: {{match: {{text: '{{query}}'}}}}",
+                                      "kind: opensearch, url: 'http://{}', index: i, query: {{match: {{text: '{{query}}'}}}}"])
+def test_an_engine_somewhere_else_needs_an_approval(settings, tmp_path):
+    vectors = dense_snapshot(tmp_path / "dense", {"a": [1.0, 0.0]}, {("q1", "text"): [1.0, 0.0]})
+    told = []
+    for host in ("staging", "elsewhere"):
+        text = f"golden: g.jsonl\nretriever: {{{settings.format(host)}}}\n"
+        settings_read = parse_settings(text.encode(), "c.yml", "c.yml").retriever
+        told.append(build_retriever(settings_read, Given(vectors, world=World({"PW": "secret-1"}))).describe())
+    change, = retriever_changes(*told)
+    assert change.needs_approval and "staging" in change.old and "elsewhere" in change.new and "secret-1" not in str(told)
+
+
+@pytest.mark.parametrize(("dsn", "shown"), [
+    ("${DSN}", "${DSN}"), ("postgresql://u:${PW}@${HOST}/d", "${HOST}:5432/d"),
+    ("hostaddr=10.0.0.1 port=6 user=u dbname=d", "10.0.0.1:6/d")])
+def test_a_server_is_shown_as_it_is_written(dsn, shown):
+    assert place_of(SecretText(dsn)) == shown

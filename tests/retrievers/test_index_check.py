@@ -11,7 +11,9 @@ from gate.retrievers.engines.hits import Hit, ranking_of
 from gate.retrievers.engines.index_check import check_index, sample_rows
 from gate.retrievers.engines.index_load import batches, loadable
 from gate.snapshot.build import build_bm25
+from gate.snapshot.chunking import Chunking
 from gate.snapshot.corpus import read_corpus
+from gate.snapshot.manifest import read_manifest
 from gate.snapshot.reader import Snapshot
 from tests.retrievers.frozen import Held, dense_snapshot
 
@@ -120,3 +122,14 @@ def test_what_approximate_search_lost_is_told_in_one_sentence():
     loss.add([], full)
     note, = loss.notes()
     assert "returned 62.50 % of what exact search does; 2 of 4 queries lack something" in note
+
+
+def test_units_that_are_parts_of_documents_need_the_setting_that_names_the_document(tmp_path, frozen):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "bees", "text": "some honey and some more of it"}\n')
+    corpus = read_corpus(tmp_path / "corpus.jsonl", Chunking("fixed", size=2))
+    build_bm25(corpus, tmp_path / "snapshot")
+    parts = Snapshot(tmp_path / "snapshot", read_manifest(tmp_path / "snapshot"))
+    assert len(parts.ids) > 1 and set(parts.docs) == {"bees"}
+    note, = check_index(parts, "ids", Held({}, parts.ids), "document").notes
+    assert repr(parts.ids[0]) in note and "'bees'" in note and "`retriever.document`" in note
+    assert check_index(parts, "ids", Held({}, parts.ids)).notes == () == check_index(frozen, "ids", Held(VECTORS), "document").notes

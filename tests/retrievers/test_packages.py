@@ -10,6 +10,8 @@ import time
 import pytest
 
 from gate.errors import InvalidInput, RetrieverFailed
+from gate.retrievers.team.installing import Installer
+from gate.retrievers.team.output import Captured
 from gate.retrievers.team.requirement_files import read_requirements
 from gate.retrievers.team.sandbox import other_user
 from gate.retrievers.team.tree import Strange, digest_of, take_over
@@ -161,6 +163,14 @@ def test_a_password_of_the_index_is_in_no_message_and_in_no_process_of_the_retri
     assert "s3cret" not in str(shelf.ask(source, depth=100)["q1"].docs) and "s3cret" not in str(shelf.team.last.describe())
 
 
+def test_a_package_that_is_built_may_print_the_password_of_the_index_but_the_gate_does_not(shelf):
+    installer = Installer(shelf.team.path / "requirements.txt", sys.executable, {
+        "PIP_INDEX_URL": "https://user:s3%2Fcret@example.org/simple"}, None, INSTALLING, True)
+    installer._captured = Captured.of("the password is s3/cret, or s3%2Fcret")
+    told = str(installer._failed("pip failed", "look"))
+    assert "the password is ***, or ***" in told
+
+
 def test_an_installation_has_a_time_limit(shelf):
     with pytest.raises(RetrieverFailed, match=r"pip took longer than 0.05 s"):
         shelf.ask(limits=INSTALLING._replace(run_seconds=0.05))
@@ -168,6 +178,7 @@ def test_an_installation_has_a_time_limit(shelf):
 
 
 @pytest.mark.parametrize(("listed", "words"), [
+    ("--extra-index-url https://example.org/${PIP_INDEX_URL}\n", "2: pip would fill"), ("-r ${PIP_INDEX_URL}\n", "2: pip would fill"),
     ("-e .\n", "2: an editable package is code of the repository"), ("./tool\n", "2: a file of the machine may change"),
     ("tool @ file:///opt/tool.whl\n", "2: a file of the machine"), ("..\n", "2: a file of the machine"),
     ("tool @ git+https://example.org/tool\n", "2: this package would have to be built"),
@@ -221,10 +232,11 @@ def test_several_processes_share_one_environment(shelf):
     assert len({ranking.docs[0] for ranking in found.values()}) == 3
 
 
-def test_a_cache_that_is_a_link_is_not_written_through(shelf):
-    shelf.cache.mkdir()
+@pytest.mark.parametrize("link", ["cache", "cache/environments"])
+def test_a_cache_that_is_a_link_is_not_written_through(shelf, link):
+    (shelf.place / link).parent.mkdir(exist_ok=True)
     (shelf.place / "elsewhere").mkdir()
-    (shelf.cache / "environments").symlink_to(shelf.place / "elsewhere")
+    (shelf.place / link).symlink_to(shelf.place / "elsewhere")
     with pytest.raises(InvalidInput, match="is a link"):
         shelf.ask()
     assert not list((shelf.place / "elsewhere").iterdir())

@@ -119,3 +119,19 @@ def test_whoever_stops_listening_stops_the_asking():
 
 def test_a_time_that_the_answer_itself_reports_is_kept():
     assert ask(Desk(lambda query, seconds: Ranking(["a"], ms=7.0)), count=1)[1]["q1"].ms == 7.0
+
+
+def test_a_machine_without_room_for_more_threads_is_no_broken_gate(monkeypatch):
+    started, real = [], threading.Thread.start
+
+    def start(self):
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        real(self)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    desk = Desk()
+    with pytest.raises(RetrieverFailed, match="not all of the 8 threads") as caught:
+        ask(desk, concurrency=8)
+    assert "retriever.concurrency" in caught.value.cure and not any(thread.is_alive() for thread in started) and desk.closed == desk.opened

@@ -12,14 +12,24 @@ from hypothesis import strategies as st
 from gate.errors import RetrieverFailed
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
+from gate.web.address import Address
 from gate.web.masking import HIDDEN, Mask
+from gate.web.service import Service, ServiceOptions
 from gate.world import World
 from tests.retrievers.support import queries
 from tests.retrievers.test_http import settings_of
 from tests.web.support import Answering
 
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)
-WAYS = {"as it is": str, "quoted": lambda s: quote(s, safe=""), "quoted for a form": quote_plus, "json": json.dumps, "html": html.escape,
+
+
+def go(text):
+    return text.replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+
+
+WAYS = {"as it is": str, "quoted": lambda s: quote(s, safe=""), "quoted for a form": quote_plus, "json": json.dumps,
+        "json of PHP": lambda s: json.dumps(s).replace("/", "\\/"), "html of Go": lambda s: go(html.escape(s)),
+        "json of Go": lambda s: json.dumps(s).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"), "html": html.escape,
         "base64": lambda s: base64.b64encode(s.encode()).decode(), "capitals": lambda s: s.upper() if s.upper().lower() == s.lower() else s,
         "with control characters": lambda s: "\0".join(s)}
 
@@ -33,6 +43,13 @@ def test_no_way_of_writing_a_secret_gets_through(secret, way, around):
 
 def test_parts_of_a_secret_with_several_words_are_masked():
     assert Mask(["Bearer abcdefgh12345"])("got abcdefgh12345") == f"got {HIDDEN}"
+
+
+@pytest.mark.parametrize("part", ["0123456789abcdef", "pa/ss-word", "pa%2Fss-word", "tok-SECRET-123"])
+def test_parts_of_an_address_that_is_a_secret_are_masked(part):
+    address = "https://user:pa%2Fss-word@search.example/tok-SECRET-123/x?api_key=0123456789abcdef&b=c"
+    service = Service(ServiceOptions(Address("${URL}")), World({"URL": address}))
+    assert service.said(f"the key {part} is wrong".encode()) == f" (it said: the key {HIDDEN} is wrong)"
 
 
 def test_what_is_too_short_is_no_secret_and_the_longest_goes_first():

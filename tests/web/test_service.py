@@ -14,6 +14,7 @@ from cryptography.x509.oid import NameOID
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
+from gate.web.address import Address
 from gate.world import World
 from tests.retrievers.support import queries
 from tests.retrievers.test_http import FOUND, drip, drip_headers, settings_of
@@ -98,6 +99,14 @@ def test_a_login_of_a_netrc_is_never_sent(monkeypatch, tmp_path):
     with Answering(lambda asked, handler: (200, FOUND)) as server:
         ask(server.url)
     assert "authorization" not in server.asked[0].headers
+
+
+@pytest.mark.parametrize(("url", "login"), [
+    ("https://us%40er:${PW}@h.example/x", ("us@er", "a%41b/@:c")), ("${URL}/x", ("us@er", "p/w")),
+    ("https://${PW}@h.example/x", ("a%41b/@:c", ""))])
+def test_a_login_is_unquoted_as_far_as_the_address_writes_it(url, login):
+    filled = Address(url).filled({"PW": "a%41b/@:c", "URL": "https://us%40er:p%2Fw@h.example"})
+    assert filled == ("https://h.example/x", login)
 
 
 def test_a_cookie_of_one_answer_is_not_in_the_next_question():

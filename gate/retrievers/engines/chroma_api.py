@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -12,6 +12,8 @@ from gate import jsonio
 from gate.errors import InvalidInput, RetrieverFailed
 from gate.retrievers.pool import QueryFailed
 from gate.secret_text import SecretText
+from gate.web.address import address_fault, is_loopback
+from gate.web.masking import Mask
 
 _PAGE = 1000
 _MOST_BYTES = 256 * 1024**2
@@ -42,6 +44,8 @@ class Place(NamedTuple):
 
 def is_address(url: str) -> bool:
     """Whether it is http or https to a host, without a password, question or fragment in it."""
+    if address_fault(url):
+        return False
     parts = urlsplit(url)
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc and not parts.query and not parts.fragment
 
@@ -51,9 +55,18 @@ class Client:
 
     def __init__(self, place: Place, variables: Mapping[str, str]) -> None:
         import requests
+        from requests.utils import get_environ_proxies
+
+        from gate.web.deadline import DeadlineAdapter
 
         self._place, self._session = place, requests.Session()
-        self._session.auth = lambda request: request  # otherwise requests looks for a password in .netrc
+        # Of the machine its proxies and certificates, and no password of a .netrc; a server on this machine is behind no proxy.
+        self._session.trust_env = False
+        self._session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+        if not is_loopback(urlsplit(place.url).hostname or ""):
+            self._session.proxies = get_environ_proxies(place.url)
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, DeadlineAdapter())
         self._secrets = {variables[name]: name for text in place.headers.values() for name in text.names if variables.get(name)}
         for key, text in place.headers.items():
             value = text.filled(variables, f"retriever.headers.{key}")
@@ -61,27 +74,34 @@ class Client:
                 raise RetrieverFailed(f"`retriever.headers.{key}` holds a character that no header can carry (not shown)",
                                       "look for a line break at the end of the secret")
             self._session.headers[key] = value
+        self._mask = Mask(self._secrets)
 
     def call(self, method: str, path: str, body: Any = None, seconds: float = 30.0) -> Any:
         """The JSON of the answer. Raises :class:`Refused` or QueryFailed."""
         import requests
+        from urllib3.exceptions import HTTPError
 
-        until = time.monotonic() + seconds
-        try:
-            with self._session.request(method, self._place.url.rstrip("/") + path, json=body, timeout=seconds, stream=True,
-                                       allow_redirects=False) as answer:
-                data = bytearray()
-                for part in answer.iter_content(65_536):
-                    data += part
-                    if time.monotonic() > until:
-                        raise requests.Timeout
-                    if len(data) > _MOST_BYTES:
-                        raise QueryFailed(f"Chroma answered with more than {_MOST_BYTES} bytes")
-                status = answer.status_code
-        except requests.Timeout:
-            raise QueryFailed(f"Chroma did not answer within {seconds:g} s", outage=True) from None
-        except (requests.RequestException, OSError) as error:
-            raise QueryFailed(f"Chroma cannot be reached: {self._hide(_reason(error))}", outage=True) from None
+        from gate.web.deadline import within
+
+        late = QueryFailed(f"Chroma did not answer within {seconds:g} s", outage=True)
+        with within(seconds) as watch:
+            try:
+                with self._session.request(method, self._place.url.rstrip("/") + path, json=body, timeout=seconds, stream=True,
+                                           allow_redirects=False) as answer:
+                    data = bytearray()
+                    for part in answer.iter_content(65_536):
+                        data += part
+                        if len(data) > _MOST_BYTES:
+                            raise QueryFailed(f"Chroma answered with more than {_MOST_BYTES} bytes")
+                    status = answer.status_code
+            except requests.Timeout:
+                raise late from None
+            except (requests.RequestException, HTTPError, OSError, UnicodeError) as error:  # requests lets some of them through
+                if watch.over:
+                    raise late from None
+                raise QueryFailed(f"Chroma cannot be reached: {self._hide(_reason(error))}", outage=True) from None
+        if watch.over:
+            raise late
         try:
             found = jsonio.loads(data.decode()) if data else None
         except ValueError:
@@ -97,7 +117,7 @@ class Client:
         line = str(text).strip().partition("\n")[0]
         for value, name in self._secrets.items():
             line = line.replace(value, f"${{{name}}}")
-        return line[:300].rstrip(".")
+        return self._mask(line)[:300].rstrip(".")
 
     def close(self) -> None:
         self._session.close()

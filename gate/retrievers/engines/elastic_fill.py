@@ -65,17 +65,17 @@ def restore(wire: Wire, path: str, options: Options) -> None:
     """Create the index and store every document of the bulk file."""
     assert options.bulk is not None
     bulk_ids(options.bulk, options.index)  # all faults of the file before the index exists
+    wire.ask("PUT", path, _SECONDS, _definition(options.mapping) if options.mapping else {})
     with made(wire, path, True):
-        wire.ask("PUT", path, _SECONDS, _definition(options.mapping) if options.mapping else {})
         _send(wire, path, actions(options.bulk, options.index), str(options.bulk))
 
 
 def load(wire: Wire, path: str, options: Options, snapshot: Snapshot | None, create: bool) -> None:
     """Every unit of the snapshot as a document: its ids, title and text, and its vector where there is a field for it."""
     snapshot = loadable(snapshot)
+    if create:
+        wire.ask("PUT", path, _SECONDS, _definition(options.mapping) if options.mapping else generated(options, snapshot))
     with made(wire, path, create):
-        if create:
-            wire.ask("PUT", path, _SECONDS, _definition(options.mapping) if options.mapping else generated(options, snapshot))
         _send(wire, path, _units(options, snapshot), "the snapshot")
 
 

@@ -132,7 +132,7 @@ class ElasticService:
 
     def facts(self) -> Mapping[str, Any]:
         options = self._options
-        asked: dict[str, Any] = {"index": options.index}
+        asked: dict[str, Any] = {"url": options.login.service.address.shown, "index": options.index}
         for key, value in (("query", options.query), ("body", options.body)):
             asked |= {key: jsonio.digest(dict(value))} if value else {}
         if options.vector_field:

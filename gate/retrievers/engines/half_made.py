@@ -12,7 +12,8 @@ from gate.retrievers.pool import QueryFailed
 
 @contextlib.contextmanager
 def made(wire: Wire, path: str, create: bool) -> Iterator[None]:
-    """``create``: the index or collection at ``path`` is not there yet; if it was, it is somebody's."""
+    """``create``: the index or collection at ``path`` is this run's own; else it is somebody's. Entered when it has been created: of two
+    runs that start together one is refused, and must not remove what the other is filling."""
     try:
         yield
     except BaseException:

@@ -60,8 +60,8 @@ def read_check(section: Section) -> str:
     return section.choice("check", LEVELS, "")
 
 
-def check_index(snapshot: Snapshot | None, level: str, engine: Engine) -> Checked:
-    """Compare. ``level``: of :func:`read_check`.
+def check_index(snapshot: Snapshot | None, level: str, engine: Engine, key: str = "") -> Checked:
+    """Compare. ``level``: of :func:`read_check`; ``key``: the setting, not set, that would say which document a unit is a part of.
 
     The memory needed is a byte a unit, besides the ids that the snapshot holds anyway. Raises :class:`InvalidInput` with counts and a few
     ids when the index is another one, or when there is nothing to compare it with and the configuration asks for it.
@@ -82,6 +82,10 @@ def check_index(snapshot: Snapshot | None, level: str, engine: Engine) -> Checke
     _compare_counts(snapshot, engine) if level == "count" else _compare_ids(snapshot, engine)
     if level == "vectors":
         _compare_vectors(snapshot, engine)
+    if key and level != "count" and snapshot.ids != snapshot.docs:
+        part = next(row for row, unit in enumerate(snapshot.ids) if unit != snapshot.docs[row])
+        return Checked(level, (f"{engine.name}: its results are called like {snapshot.ids[part]!r}, and a golden set names the document "
+                               f"{snapshot.docs[part]!r} that this is a part of: set `retriever.{key}`",))
     return Checked(level)
 
 

@@ -82,6 +82,19 @@ class Server:
                                   "see that it is started before the gate and that `retriever.dsn` names it") from None
 
 
+def place_of(dsn: SecretText) -> str:
+    """host:port/database as the configuration writes them, with the names of secrets and never their values; the name alone where the
+    whole string is one."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        given = conninfo_to_dict(dsn.text)
+    except (psycopg.ProgrammingError, UnicodeError):
+        return ", ".join(f"${{{name}}}" for name in dsn.names)
+    return f"{given.get('host') or given.get('hostaddr') or ''}:{given.get('port') or 5432}/{given.get('dbname') or ''}"
+
+
 def _undisturbed() -> dict[str, str]:
     """What libpq would otherwise take from PG… variables and from the password file in the home folder, at its built-in value."""
     from psycopg import pq

@@ -36,9 +36,9 @@ def fill(wire: Wire, path: str, options: Options, snapshot: Snapshot | None, cre
     snapshot = loadable(snapshot)
     size = dimensions(snapshot)
     params = {"size": size, "distance": _DISTANCE[str(snapshot.manifest.index.get("similarity"))]}
+    if create:
+        wire.ask("PUT", path, _SECONDS, {**options.create, "vectors": {options.using: params} if options.using else params})
     with made(wire, path, create):
-        if create:
-            wire.ask("PUT", path, _SECONDS, {**options.create, "vectors": {options.using: params} if options.using else params})
         for units, rows in batches(snapshot, max(1, min(256, _NUMBERS // size))):
             points = []
             for unit, row in zip(units, rows, strict=True):

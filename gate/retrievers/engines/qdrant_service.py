@@ -118,7 +118,7 @@ class QdrantService:
         for key, value in (("ef", options.ef), ("using", options.using), ("search_quantization", dict(options.quantization)),
                            ("filter", jsonio.dumps(options.where) if options.where else "")):
             asked |= {key: value} if value else {}
-        return {"collection": options.collection, **asked, **self._facts}
+        return {"url": options.service.address.shown, "collection": options.collection, **asked, **self._facts}
 
     @property
     def dimensions(self) -> int | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gate.retriever_settings import RetrieverSettings
 
 
+# What is read from JSON that has another shape than an engine gives it.
+_OTHER = (AttributeError, IndexError, KeyError, TypeError)
+
+
 class Request(NamedTuple):
     """One search: POST ``body`` to ``path``. ``sorted``: equal scores come in an order that the request asks for."""
 
@@ -68,13 +72,15 @@ class Service(Protocol):
 
 
 class How(NamedTuple):
-    """``by_vector``: whether queries are embedded. ``check``: of index_check; ``exact``, ``ann_loss``: see ann_loss."""
+    """``by_vector``: whether queries are embedded. ``check``: of index_check; ``exact``, ``ann_loss``: see ann_loss.
+    ``parts``: results say which document they are a part of."""
 
     by_vector: bool
     embedding: EmbeddingSettings
     exact: bool = False
     ann_loss: bool = False
     check: str = ""
+    parts: bool = False
 
 
 class SearchRetriever:
@@ -103,9 +109,13 @@ class SearchRetriever:
         wire = self._wire = self._service.wire()
         try:
             self._service.open(wire, self._settings.limits.start_seconds)
-            checked = check_index(self._given.snapshot, self._how.check, self._service)
+            checked = check_index(self._given.snapshot, self._how.check, self._service, "" if self._how.parts else "chunk")
         except QueryFailed as fault:
-            raise RetrieverFailed(str(fault), "see what the engine logged, and whether its version knows what it was asked") from None
+            raise RetrieverFailed(wire.service.mask(str(fault)),
+                                  "see what the engine logged, and whether its version knows what it was asked") from None
+        except _OTHER as fault:
+            raise RetrieverFailed(f"{self._service.name}: the engine describes itself in a way that the gate does not know "
+                                  f"({type(fault).__name__})", "see whether its version is one that docs/retrievers.md names") from fault
         finally:
             wire.close()
         self._checked = checked.level
@@ -157,7 +167,12 @@ class _Seat:
     def _search(self, query: Query, depth: int, seconds: float, exact: bool) -> tuple[list[Hit], bool]:
         request = self._service.request(query.text, self._vectors.get(query.id), depth, exact)
         answer = self._wire.ask("POST", request.path, seconds, request.body, params=request.params)
-        return self._service.hits(answer), request.sorted
+        try:
+            return self._service.hits(answer), request.sorted
+        except QueryFailed as fault:  # which quotes the answer
+            raise QueryFailed(self._wire.service.mask(str(fault)), fault.outage) from None
+        except _OTHER as fault:
+            raise QueryFailed(f"the engine answered in a way that the gate does not know ({type(fault).__name__})") from fault
 
     def close(self) -> None:
         self._wire.close()

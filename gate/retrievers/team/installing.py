@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import unquote
 
 from gate.errors import GateError, InvalidInput, RetrieverFailed
 from gate.retrievers.limits import Limits
 from gate.retrievers.team.child import LAUNCHER, Child, ChildFault
 from gate.retrievers.team.output import Captured
 from gate.retrievers.team.sandbox import Home, User, environment
+from gate.web.masking import Mask
 
 _LIBRARIES = 16 * 1024**3  # bytes of the largest file
 _SHOWN_LINES = 25
@@ -103,9 +105,8 @@ class Installer:
 
     def _sentence(self, what: str) -> str:
         text = self._captured.text(_SHOWN_LINES)
-        for value in self._variables.values():
-            for secret in _USER.findall(value):
-                text = text.replace(secret, "***")
+        logins = [login for value in self._variables.values() for login in _USER.findall(value)]
+        text = Mask([*logins, *(unquote(login.partition(":")[2]) for login in logins)])(text)
         return "\n".join((f"{self.file}: {what}", *(["pip said:", *text.split("\n")] if text else [])))
 
     def _failed(self, what: str, cure: str) -> RetrieverFailed:

@@ -50,8 +50,8 @@ class Packages:
 
     def needed(self) -> list[Path]:
         """What the retriever's user must reach. Makes the folder of the environments."""
-        with contextlib.suppress(OSError):
-            self.place.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError, InvalidInput):  # which `provide` tells
+            self._make_place()
         return [self.place, self.file]
 
     def provide(self, executable: str, user: User | None) -> tuple[str, list[str]]:
@@ -83,12 +83,17 @@ class Packages:
             raise RetrieverFailed(f"{executable}: cannot be started\n{said}", "see what it said") from None
         return done.stdout
 
+    def _make_place(self) -> None:
+        # The cache may lie in a checkout, where a pull request can put a link that leads anywhere.
+        for folder in (self.place.parent, self.place):
+            if folder.is_symlink():
+                raise InvalidInput(f"{folder}: is a link, and nothing is written through one", "remove it")
+        self.place.mkdir(parents=True, exist_ok=True)
+
     @contextlib.contextmanager
     def _locked(self, name: str) -> Iterator[None]:
         """One gate at a time makes or checks an environment."""
-        self.place.mkdir(parents=True, exist_ok=True)
-        if self.place.is_symlink():
-            raise InvalidInput(f"{self.place}: is a link, and nothing is written through one", "remove it")
+        self._make_place()
         handle = os.open(self.place / f"{name}.lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + self.limits.run_seconds
         try:

@@ -14,6 +14,7 @@ from gate.paths import inside
 _MOST_BYTES, _MOST_FILES = 1024**2, 50
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _NESTED = re.compile(r"(?:-r|-c|--requirement|--constraint)(?:\s+|=|(?<=-[rc]))(.+)\Z")
+_VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _PLACE = re.compile(r"(?:[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*@\s*)?(?P<place>(?:[A-Za-z][A-Za-z0-9+.-]*:|\.{0,2}/|\.{1,2}\Z|~).*)\Z")
 
 
@@ -52,7 +53,10 @@ def read_requirements(path: Path, build: bool, root: Path | None = None) -> Requ
         texts[file] = file.read_bytes().decode("utf-8", "replace")
         for number, line in _lines(texts[file]):
             place = f"{file}:{number}"
-            if nested := _NESTED.match(line):
+            if _VARIABLE.search(line):
+                problems.append(f"{place}: pip would fill ${{…}} from the settings of the index, which may hold a password, and send it to "
+                                "wherever the line says; write what is meant")
+            elif nested := _NESTED.match(line):
                 waiting.append((file.parent / nested[1].strip("\"' "), place))
             elif fault := _fault(line, build):
                 problems.append(f"{place}: {fault}")
