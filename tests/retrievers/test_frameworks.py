@@ -1,8 +1,7 @@
 """The real LangChain and LlamaIndex, installed through `requirements:` as a team would."""
 
-import os
-import ssl
-import urllib.request
+import subprocess
+import sys
 
 import pytest
 
@@ -14,17 +13,15 @@ from gate.runs import Chunk
 LIMITS = Limits(query_seconds=60, run_seconds=240, start_seconds=120, memory_mb=8192)
 
 
-def index_answers():
-    """Whether the index that pip would ask can be reached; the usual one where none is configured."""
-    url = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/pip/"
-    try:
-        with urllib.request.urlopen(url, timeout=20, context=ssl.create_default_context()) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
+@pytest.fixture(scope="module")
+def index():
+    """The index of packages, asked by pip itself: only pip knows which one its settings name."""
+    asked = subprocess.run([sys.executable, "-m", "pip", "index", "versions", "pip"], capture_output=True, text=True, timeout=120)
+    if asked.returncode:
+        pytest.skip("the index of packages cannot be reached")
 
 
-needs_index = pytest.mark.skipif(not index_answers(), reason="the index of packages cannot be reached")
+needs_index = pytest.mark.usefixtures("index")
 
 LANGCHAIN = """
     from langchain_core.documents import Document
