@@ -1,5 +1,6 @@
 """The real LangChain and LlamaIndex, installed through `requirements:` as a team would."""
 
+import os
 import subprocess
 import sys
 
