@@ -164,7 +164,7 @@ def _corpus(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(build: argparse.ArgumentParser) -> None:
-    build.add_argument("--kind", choices=("bm25", "dense", "files"), required=True)
+    build.add_argument("--kind", choices=("bm25", "dense", "hybrid", "files"), required=True)
     build.add_argument("--out", type=Path, required=True, metavar="DIR")
     build.add_argument("--replace", action="store_true", help="an older snapshot at --out may go")
     build.add_argument("--without-text", action="store_true", help="dense: keep titles and texts out; ids, offsets and vectors only")

@@ -68,9 +68,9 @@ def _of_index(query: Query, new: Ranking, relevant: tuple[Place, ...], instead: 
     yield from spans.facts(query, new, pieces, k)
     wanted = [place.doc for place in relevant]
     yield from alike.facts(wanted, [doc for doc in dict.fromkeys(new.docs[:k]) if doc not in wanted], texts)
-    if snapshot.manifest.kind == "bm25":
+    if snapshot.manifest.has_words:
         yield from _words(query, new, wanted, units, names, snapshot)
-    elif snapshot.manifest.kind == "dense":
+    if snapshot.manifest.has_vectors:
         yield from _vectors(query, new, relevant, k, docs, snapshot)
 
 

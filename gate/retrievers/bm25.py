@@ -75,9 +75,9 @@ class Bm25Retriever:
         from gate.snapshot.lexical import open_index
 
         path, manifest = self.snapshot.path, self.snapshot.manifest
-        if manifest.kind != "bm25":
+        if not manifest.has_words:
             raise InvalidInput(f"{path}: is a {manifest.kind} snapshot, a bm25 retriever needs a bm25 one",
-                               "set `retriever.kind`, or build the snapshot with --kind bm25")
+                               "set `retriever.kind`, or build the snapshot with --kind bm25 or hybrid")
         options = manifest.index.get("analyser")
         self._analyser = from_options(options if isinstance(options, dict) else {})
         self._index = open_index(path / "index", len(self.snapshot.ids))

@@ -138,9 +138,9 @@ class DenseRetriever:
         from gate.snapshot import vectors as arrays
 
         path, manifest = self.snapshot.path, self.snapshot.manifest
-        if manifest.kind != "dense" or manifest.index.get("similarity") not in arrays.SIMILARITIES:
+        if not manifest.has_vectors or manifest.index.get("similarity") not in arrays.SIMILARITIES:
             raise InvalidInput(f"{path}: is a {manifest.kind} snapshot, a dense retriever needs a dense one",
-                               "set `retriever.kind`, or build the snapshot with --kind dense")
+                               "set `retriever.kind`, or build the snapshot with --kind dense or hybrid")
         self._questions.__enter__()
         self._vectors = arrays.read_vectors(path / arrays.VECTORS, len(self.snapshot.ids), "the snapshot has")
         return self

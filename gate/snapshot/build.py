@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import __version__, jsonio
 from gate.errors import InvalidInput
@@ -103,12 +103,14 @@ def _write(corpus: Corpus, out: str | Path, kind: str, index: Mapping[str, Any],
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0.75, method: str = "lucene",
-               replace: bool = False) -> Manifest:
-    """Index title and text of every unit with bm25s into the new directory ``out``.
+class _Part(NamedTuple):
+    """One index of a snapshot: its facts, and what writes it into a directory."""
 
-    ``replace``: an older snapshot at ``out`` may go. Raises :class:`InvalidInput`.
-    """
+    index: Mapping[str, Any]
+    fill: Callable[[Path], None]
+
+
+def _words(corpus: Corpus, k1: float, b: float, method: str) -> _Part:
     from gate.snapshot.analysis import Analyser
     from gate.snapshot.lexical import library_version, write_index
 
@@ -118,14 +120,23 @@ def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0
     if problems:
         raise InvalidInput(problems)
     analyser = Analyser()
-    index = {"library": "bm25s", "version": library_version(), "k1": float(k1), "b": float(b), "method": method,
-             "text": "title and text", "analyser": analyser.options()}
 
     def fill(directory: Path) -> None:
         texts = (f"{unit.title}\n{unit.text}" for unit in sorted_units(corpus))
         write_index(directory / "index", map(analyser.terms, texts), float(k1), float(b), method)
 
-    return _write(corpus, out, "bm25", index, None, fill, replace)
+    return _Part({"library": "bm25s", "version": library_version(), "k1": float(k1), "b": float(b), "method": method,
+                  "text": "title and text", "analyser": analyser.options()}, fill)
+
+
+def build_bm25(corpus: Corpus, out: str | Path, *, k1: float = 1.5, b: float = 0.75, method: str = "lucene",
+               replace: bool = False) -> Manifest:
+    """Index title and text of every unit with bm25s into the new directory ``out``.
+
+    ``replace``: an older snapshot at ``out`` may go. Raises :class:`InvalidInput`.
+    """
+    words = _words(corpus, k1, b, method)
+    return _write(corpus, out, "bm25", words.index, None, words.fill, replace)
 
 
 class Questions:
@@ -147,41 +158,74 @@ class Questions:
             arrays.write_queries(directory, self.rows, self.queries)
 
 
-def build_dense(corpus: Corpus, vectors: str | Path | np.ndarray, out: str | Path, *, model: str, revision: str = "",
-                similarity: str = "cosine", query_vectors: str | Path | np.ndarray | None = None, queries: str | Path | None = None,
-                more: Mapping[str, Any] | None = None, text: bool = True, replace: bool = False) -> Manifest:
-    """Freeze document vectors (an array or ``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus).
+class Vectors(NamedTuple):
+    """Document vectors to be frozen (an array or ``.npy``, units × dimensions, float16 or float32, row i belongs to unit i of the corpus).
 
     ``query_vectors`` and ``queries`` (the same, and the JSON lines ``{"_id"|"id", "text"|"query"}`` of its rows) let a run do without an
-    embedding model. ``more``: further facts about the embedding; ``text=False`` keeps titles and texts out. Raises :class:`InvalidInput`
-    for wrong shapes, other types, NaN and Infinity, and vectors that are said to be ``normalised`` and are not.
+    embedding model. ``more``: further facts about the embedding.
     """
+
+    vectors: str | Path | np.ndarray
+    model: str
+    revision: str = ""
+    similarity: str = "cosine"
+    query_vectors: str | Path | np.ndarray | None = None
+    queries: str | Path | None = None
+    more: Mapping[str, Any] | None = None
+
+
+def _checked(corpus: Corpus, given: Vectors, text: bool) -> tuple[_Part, dict[str, Any]]:
+    """The part, and the facts of the embedding."""
     from gate.snapshot import vectors as arrays
 
-    problems = [] if model.strip() else ["the embedding model has no name: give it with --model"]
-    if similarity not in arrays.SIMILARITIES:
-        problems.append(f"similarity must be one of {', '.join(arrays.SIMILARITIES)}, not {similarity!r}")
+    problems = [] if given.model.strip() else ["the embedding model has no name: give it with --model"]
+    if given.similarity not in arrays.SIMILARITIES:
+        problems.append(f"similarity must be one of {', '.join(arrays.SIMILARITIES)}, not {given.similarity!r}")
     if not text and corpus.chunker.get("kind") == "heading":
         raise InvalidInput([*problems, f"text cannot be kept out of this snapshot: {_SECTIONS[0]}"], _SECTIONS[1])
     if problems:
         raise InvalidInput(problems)
     chunks = "" if len(corpus.units) == len(corpus.documents) else f", cut into {corpus.chunker.get('kind')} chunks,"
-    documents = arrays.rows_of(vectors, len(corpus.units), f"the corpus{chunks} has")
-    asked = Questions(query_vectors, queries)
+    documents = arrays.rows_of(given.vectors, len(corpus.units), f"the corpus{chunks} has")
+    asked = Questions(given.query_vectors, given.queries)
     if asked.rows is not None and asked.rows.shape[1] != documents.shape[1]:
         raise InvalidInput(f"{asked.name}: {asked.rows.shape[1]} dimensions, but the documents have {documents.shape[1]}",
                            "embed queries and documents with the same model")
-    if more and more.get("normalised"):
+    if given.more and given.more.get("normalised"):
         arrays.check_lengths([rows for rows in (documents, asked.rows) if rows is not None])
-    embedding = {"model": model, "revision": revision, "dimensions": int(documents.shape[1]), "dtype": documents.dtype.name, **(more or {})}
 
     def fill(directory: Path) -> None:
         order = sorted(range(len(corpus.units)), key=lambda row: corpus.units[row].id)
         arrays.write_rows(directory / arrays.VECTORS, documents, order)
         asked.write(directory)
 
-    index = {"library": "numpy", "search": "exact", "similarity": similarity}
-    return _write(corpus, out, "dense", index, embedding, fill, replace, text)
+    embedding = {"model": given.model, "revision": given.revision, "dimensions": int(documents.shape[1]), "dtype": documents.dtype.name,
+                 **(given.more or {})}
+    return _Part({"library": "numpy", "search": "exact", "similarity": given.similarity}, fill), embedding
+
+
+def build_dense(corpus: Corpus, vectors: str | Path | np.ndarray, out: str | Path, *, model: str, text: bool = True, replace: bool = False,
+                **more: Any) -> Manifest:
+    """Freeze document vectors. ``more``: the other fields of :class:`Vectors`; ``text=False`` keeps titles and texts out.
+
+    Raises :class:`InvalidInput` for wrong shapes, other types, NaN and Infinity, and vectors that are said to be ``normalised`` and are
+    not.
+    """
+    part, embedding = _checked(corpus, Vectors(vectors, model, **more), text)
+    return _write(corpus, out, "dense", part.index, embedding, part.fill, replace, text)
+
+
+def build_hybrid(corpus: Corpus, vectors: Vectors, out: str | Path, *, k1: float = 1.5, b: float = 0.75, method: str = "lucene",
+                 replace: bool = False) -> Manifest:
+    """Both in one: what :func:`build_bm25` writes and what :func:`build_dense` writes, over the same units."""
+    words, (part, embedding) = _words(corpus, k1, b, method), _checked(corpus, vectors, True)
+
+    def fill(directory: Path) -> None:
+        words.fill(directory)
+        part.fill(directory)
+
+    index = {**words.index, **{key: part.index[key] for key in ("search", "similarity")}}
+    return _write(corpus, out, "hybrid", index, embedding, fill, replace)
 
 
 def build_files(corpus: Corpus, files: Sequence[tuple[Path, str]], out: str | Path, *, engine: str, parameters: Mapping[str, Any],

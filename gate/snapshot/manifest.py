@@ -16,7 +16,7 @@ from gate.snapshot.lfs import check_pulled
 SCHEMA = 1
 NAME = "manifest.json"
 UNITS = "units.jsonl"
-KINDS = ("bm25", "dense", "files")
+KINDS = ("bm25", "dense", "hybrid", "files")
 MAX_BYTES = 16 * 1024**2
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
@@ -44,6 +44,16 @@ class Manifest:
     text: bool = True
     source: Mapping[str, Any] = field(default_factory=dict)
     schema: int = field(default=SCHEMA)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a bm25 index is in it."""
+        return self.kind in ("bm25", "hybrid")
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the documents' vectors are in it."""
+        return self.kind in ("dense", "hybrid")
 
     @property
     def tree_digest(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gate import jsonio
 from gate.errors import InvalidInput
-from gate.snapshot.build import Questions, build_bm25, build_dense, build_files
+from gate.snapshot.build import Questions, Vectors, build_bm25, build_dense, build_files, build_hybrid
 from gate.snapshot.chunking import Chunking, faults
 from gate.snapshot.corpus import read_corpus
 from gate.snapshot.manifest import Manifest
@@ -18,11 +18,13 @@ from gate.snapshot.model import Corpus
 _EMBEDDED = ("query_vectors", "queries", "model", "revision", "passage_prefix", "query_prefix")
 _KINDS = {"bm25": ("k1", "b", "method"),
           "dense": ("vectors", *_EMBEDDED, "similarity", "normalised", "without_text", "embed_function", "embed_cache"),
+          "hybrid": ("k1", "b", "method", "vectors", *_EMBEDDED, "similarity", "normalised", "embed_function", "embed_cache"),
           "files": ("add", "engine", "index", *_EMBEDDED)}
 _CHUNKERS = {"none": (), "heading": ("level", "max_size", "overlap", "by", "doc"), "fixed": ("size", "overlap", "by")}
 _NO_TEXT = {
-    "bm25": ("a bm25 index is made of the words of the text, so --without-text cannot be kept",
-             "build with --kind dense, or search the text where it may be (kinds http and container)"),
+    **dict.fromkeys(("bm25", "hybrid"), (
+        "a bm25 index is made of the words of the text, so --without-text cannot be kept",
+        "build with --kind dense, or search the text where it may be (kinds http and container)")),
     "files": ("nobody here can see what an engine's own files hold, so --without-text cannot be promised",
               "leave out --without-text, or build with --kind dense")}
 
@@ -46,8 +48,8 @@ def _check_kind(options: Namespace) -> None:
         homes = [name for name, names in _KINDS.items() if set(unused) <= set(names)]
         raise InvalidInput(f"a {kind} snapshot has no use for {', '.join(map(_flag, unused))}",
                            "leave them out" + (f", or build with --kind {' or '.join(homes)}" if homes else ""))
-    if kind == "dense" and (options.vectors is None) == (not options.embed_function):
-        raise InvalidInput("a dense snapshot needs --vectors, the document vectors as .npy, or --embed-function, which makes them",
+    if kind in ("dense", "hybrid") and (options.vectors is None) == (not options.embed_function):
+        raise InvalidInput(f"a {kind} snapshot needs --vectors, the document vectors as .npy, or --embed-function, which makes them",
                            "give one of the two")
     if options.embed_function and options.query_vectors is not None:
         raise InvalidInput("--embed-function embeds the queries as well", "leave out --query-vectors and give --queries alone")
@@ -94,15 +96,13 @@ def _embedding(options: Namespace) -> dict[str, Any]:
     return facts | ({"normalised": True} if options.normalised else {})
 
 
-def _dense(options: Namespace, corpus: Corpus) -> Manifest:
+def _vectors(options: Namespace, corpus: Corpus) -> Vectors:
     vectors, asked, more = options.vectors, options.query_vectors, _embedding(options)
     if options.embed_function:
         from gate.snapshot.embed import embed_all
 
         vectors, asked, more = embed_all(options, corpus, more)
-    return build_dense(corpus, vectors, options.out, model=options.model, revision=options.revision,
-                       similarity=options.similarity or "cosine", query_vectors=asked, queries=options.queries, more=more,
-                       text=not options.without_text, replace=options.replace)
+    return Vectors(vectors, options.model, options.revision, options.similarity or "cosine", asked, options.queries, more)
 
 
 def _files(options: Namespace, corpus: Corpus, tell: Callable[[str], None]) -> Manifest:
@@ -131,7 +131,12 @@ def build(options: Namespace, tell: Callable[[str], None]) -> Manifest:
     """Build what the command line describes. See :func:`cut`."""
     _check_kind(options)
     corpus = cut(options, tell)
+    said = {name: getattr(options, name) for name in _given(options, _KINDS["bm25"])}
     if options.kind == "bm25":
-        said = {name: getattr(options, name) for name in _given(options, _KINDS["bm25"])}
         return build_bm25(corpus, options.out, **said, replace=options.replace)
-    return _dense(options, corpus) if options.kind == "dense" else _files(options, corpus, tell)
+    if options.kind == "files":
+        return _files(options, corpus, tell)
+    given = _vectors(options, corpus)
+    if options.kind == "hybrid":
+        return build_hybrid(corpus, given, options.out, **said, replace=options.replace)
+    return build_dense(corpus, out=options.out, text=not options.without_text, replace=options.replace, **given._asdict())

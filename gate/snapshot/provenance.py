@@ -60,8 +60,8 @@ def _some(names: Iterable[str]) -> str:
 
 def rebuilt(directory: Path, manifest: Manifest, corpus: Corpus) -> str:
     """Build the index of a checked corpus again where that can be done here, and say what is proven. Raises :class:`InvalidInput`."""
-    if manifest.kind != "bm25":
-        rest = "vectors" if manifest.kind == "dense" else "the engine's own files"
+    if not manifest.has_words:
+        rest = "vectors" if manifest.has_vectors else "the engine's own files"
         return f"what was made of them elsewhere ({rest}) is as it was frozen, and was not made again"
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -69,9 +69,13 @@ def rebuilt(directory: Path, manifest: Manifest, corpus: Corpus) -> str:
             again = build_bm25(corpus, Path(folder, "again"), **said)
         except (KeyError, TypeError, ValueError):
             raise InvalidInput(f"{directory}: the manifest does not say how its index was made", "build the snapshot again") from None
-    if again.tree_digest == manifest.tree_digest:
-        return "building the index again gives the same bytes"
-    files = [name for name, facts in manifest.files.items() if again.files.get(name) != facts]
+    # Of a hybrid one, the vectors and their queries were made elsewhere.
+    frozen = {name: facts for name, facts in manifest.files.items() if not manifest.has_vectors or name in again.files}
+    same = again.tree_digest == manifest.tree_digest if not manifest.has_vectors else again.files == frozen
+    if same:
+        rest = "; its vectors are as they were frozen, and were not made again" if manifest.has_vectors else ""
+        return f"building the index again gives the same bytes{rest}"
+    files = [name for name, facts in frozen.items() if again.files.get(name) != facts]
     files += [name for name in again.files if name not in manifest.files]
     ours, theirs = again.index.get("version"), manifest.index.get("version")
     other = f"; it was built with bm25s {str(theirs)[:20]}, here is {ours}" if ours != theirs else ""

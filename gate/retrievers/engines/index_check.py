@@ -72,7 +72,7 @@ def check_index(snapshot: Snapshot | None, level: str, engine: Engine, key: str 
                                     "`snapshot:` is configured",))
         raise InvalidInput(f"`retriever.check` is {level}, and there is no snapshot to compare {engine.name} with",
                            "set `snapshot.path` and `snapshot.digest`, or leave `check` out")
-    dense = snapshot.manifest.kind == "dense"
+    dense = snapshot.manifest.has_vectors
     if level == "vectors" and not dense:
         raise InvalidInput(f"`retriever.check` is vectors, and the {snapshot.manifest.kind} snapshot holds none",
                            "set it to ids, or build a dense snapshot")

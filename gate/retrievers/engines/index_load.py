@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def loadable(snapshot: Snapshot | None) -> Snapshot:
     """The snapshot. Raises :class:`InvalidInput` when there is none, or none with vectors."""
-    if snapshot is None or snapshot.manifest.kind != "dense":
+    if snapshot is None or not snapshot.manifest.has_vectors:
         raise InvalidInput("`retriever.load` fills the engine from a dense snapshot, and "
                            f"{'the snapshot holds no vectors' if snapshot else 'there is no snapshot'}",
                            "build one (`snapshot build --kind dense`) and set `snapshot.path` and `snapshot.digest`, or fill the engine "
