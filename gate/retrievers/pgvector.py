@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 METRICS = ("cosine", "l2", "ip")
 _USUAL = {"m": 16, "ef_construction": 64}  # pgvector's own
 SCANS = ("off", "strict_order", "relaxed_order")
+
+# Written out, in an address or as a word of a connection string; not the name of a secret.
+_PASSWORD = re.compile(r"(?:^[a-z]+://[^/@]*?:|\bpassword\s*=\s*)(?!['\"]?\$\{)['\"]?([^@\s'\"]+)", re.IGNORECASE)
 
 
 class Options(NamedTuple):
@@ -63,6 +67,8 @@ def read(section: Section, paths: Paths) -> Options:
     from gate.retrievers.engines.pg_statement import Columns
 
     dsn = read_secret_text(section, "dsn", section.text("dsn", "", required=True))
+    if any(found[1] for found in _PASSWORD.finditer(dsn.text)):
+        section.problem("dsn", "`dsn` holds a password as it is; give the variable of a secret, for instance ${PG_PASSWORD}")
     table, statement = section.text("table", ""), section.text("sql", "")
     usual = Columns()
     columns = Columns(section.text("id", usual.id), section.text("vector", usual.vector), section.text("document", ""),

@@ -47,6 +47,18 @@ def test_every_fault_of_pgvector_is_told(more, told):
     assert told in faults(PG + more)
 
 
+@pytest.mark.parametrize("dsn", ["postgresql://u:secret@h/d", "postgres://u:s3c@h:5/d", "host=h password=secret", "host=h password='a b'"])
+def test_a_password_that_is_written_out_is_a_fault(dsn):
+    said = faults(f'  kind: pgvector\n  dsn: "{dsn}"\n  table: t\n')
+    assert "`dsn` holds a password as it is" in said and "s3c" not in said and "secret@" not in said
+
+
+@pytest.mark.parametrize("dsn", ["postgresql://u:${PG_PASSWORD}@h/d", "postgresql://u@h:5432/d", "postgresql://h/d", "${DSN}",
+                                 "host=h password=${PG_PASSWORD} port=5", "postgresql://u@h/d?application_name=a:b"])
+def test_a_password_by_name_and_none_at_all_are_accepted(dsn):
+    assert read(f'  kind: pgvector\n  dsn: "{dsn}"\n  table: t\n').options.dsn.text == dsn
+
+
 def test_a_dsn_may_not_ask_for_a_variable_of_the_gate():
     assert "c.yml:4: `dsn` asks for GITHUB_TOKEN" in faults("  kind: pgvector\n  dsn: postgresql://u:${GITHUB_TOKEN}@h/d\n  table: t\n")
     assert "`dsn` is missing" in faults("  kind: pgvector\n  table: t\n")
