@@ -26,7 +26,7 @@ _ALPHA = 0.05
 _LEAST_LIFT = 1.5
 _NEAR_TOP = 3
 # Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
-_MOST_WORSE, _MOST_OTHERS = 500, 500
+_MOST_WORSE, _MOST_OTHERS = 600, 1200
 _MOST_TAGS = 3
 _DIGITS = "0123456789"
 _EXACT = re.compile(r"\d|[\"“”'‘’`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
@@ -95,7 +95,8 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     old, new = (_side(side, (*worse[:_MOST_WORSE], *others), max(k, _NEAR_TOP)) for side in (before, after))
     case = _Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, k)
     groups = [[pattern for look in looks if (pattern := look(case))] for looks in ((_shifted,), (_vanished, _fewer), (_intruders,))]
-    plain, tagged = ([pattern for pattern in _traits(case) if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
+    traits = _traits(case)
+    plain, tagged = ([pattern for pattern in traits if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
     groups = [*groups[:2], plain, groups[2], tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
     causes = [pattern.cause for pattern in found]
@@ -240,6 +241,9 @@ def _traits(case: _Case) -> list[Pattern]:
                                      "do.", cause))
              for (kind, words, cause, hits, having), q in zip(counted, q_values, strict=True)
              if q <= _ALPHA and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)]
+    # The same queries under a second description say nothing new; the team's own word for them says more than their length.
+    found.sort(key=lambda pair: 0 if pair[1].kind in ("exact-terms", "script") else 1 if pair[1].kind.startswith("tag ") else 2)
+    found = [pair for at, pair in enumerate(found) if all(set(pair[1].queries) != set(other.queries) for _, other in found[:at])]
     tags = sorted((pair for pair in found if pair[1].kind.startswith("tag ")), key=lambda pair: (pair[0], pair[1].kind))
     return [pattern for pair in found if (pattern := pair[1]) and (not pattern.kind.startswith("tag ") or pair in tags[:_MOST_TAGS])]
 

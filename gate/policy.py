@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gate import errors
 from gate.comparison import Comparison, Method, Paired
-from gate.figures import fmt_interval, fmt_percent, fmt_size, fmt_value, metric_label
+from gate.figures import fmt_interval, fmt_pair, fmt_percent, fmt_size, fmt_value, metric_label
 from gate.scoring.beside import TOP
 from gate.scoring.metrics import Metric, parse_metric
 from gate.scoring.score import ScoredRun
@@ -266,7 +266,17 @@ def _protected_tag(rule: Protected, stratum: Paired, name: str, p_holm: float | 
         if beyond and (p_holm is None or p_holm >= 1.0 - policy.method.confidence):
             outcome, limit = "inconclusive", f"more than its tolerance {rule.tolerance:g}, but not credibly ({_holm(p_holm)})"
     return Check(f"protected {rule.tag}", outcome,
-                 f"Protected tag {rule.tag} (n={stratum.n}): {_moved(name, stratum.delta, rule.tolerance)}, {limit}.", numbers)
+                 f"Protected tag {rule.tag} (n={stratum.n}): {_moved(name, stratum.delta, rule.tolerance)}"
+                 f"{_from_to(stratum, policy.method.confidence)}, {limit}.", numbers)
+
+
+def _from_to(stratum: Paired, confidence: float) -> str:
+    """What stands behind the size of a move; nothing where there is none."""
+    if abs(stratum.delta) <= 1e-12:
+        return ""
+    before, after = fmt_pair(stratum.baseline, stratum.candidate)
+    interval = f"; {fmt_percent(confidence)} interval {fmt_interval(stratum.ci.lo, stratum.ci.hi)}" if stratum.ci else ""
+    return f" ({before} → {after}{interval})"
 
 
 def _holm(p: float | None) -> str:

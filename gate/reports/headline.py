@@ -75,7 +75,7 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
         if f"protected {rule.tag}" in names and stratum and stratum.n:
             return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
                     f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
-                    f"more than the {rule.tolerance:g} allowed; ", *flips(comparison))
+                    f"more than the {rule.tolerance:g} allowed. In all, ", *flips(comparison))
     return (*_reason(report, failed[0]), "; ", *movement(report, comparison))
 
 
