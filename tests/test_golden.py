@@ -199,7 +199,7 @@ def test_a_name_by_which_no_result_is_called_is_named_with_its_line(write):
 
     golden = read_golden(write("g.jsonl", GOOD, {"id": "q2", "query": "x", "spans": [{"doc": "b", "start": 0, "end": 5}]}))
     assert uncalled_documents(golden, {"a", "a#1", "b"}, {"b"}) == [
-        f"{golden.path}:1: document 'a' is never found by this name: results are called as 'b' is"]
+        f"{golden.path}:1: document 'a' is never found by this name: results are called like 'b'"]
     assert uncalled_documents(golden, {"a", "b"}, {"a", "b"}) == [] == uncalled_documents(golden, {"b"}, {"b"})
 
 

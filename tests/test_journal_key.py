@@ -12,7 +12,7 @@ SNAPSHOT = 'snapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
 def keys(tmp_path, retriever, name):
     """Before and after a file has changed."""
     for file, text in (("vectors.py", "one"), ("needs.txt", "-r more.txt\nbm25s==0.2.0"), ("more.txt", "numpy==2.0.0"), ("search", "one"),
-                       ("search.py", "one")):
+                       ("notes.md", "one")):
         (tmp_path / file).write_text(text)
     (tmp_path / "config.yml").write_text(f"golden: g.jsonl\n{SNAPSHOT}retriever: {retriever}\n")
     before = answer_key(settings_of(tmp_path))
@@ -40,5 +40,5 @@ def test_a_file_that_decides_answers_has_changed(tmp_path, monkeypatch, retrieve
 
 def test_a_file_that_decides_nothing_has_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    before, after = keys(tmp_path, f"{{kind: dense, {ENDPOINT}}}", "search.py")
+    before, after = keys(tmp_path, f"{{kind: dense, {ENDPOINT}}}", "notes.md")
     assert before == after

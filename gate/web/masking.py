@@ -15,7 +15,7 @@ HIDDEN = "***"
 # Shorter values are no secrets, and masking them would leave nothing to read.
 _SHORTEST, _SHORTEST_PART = 3, 8
 _READ = 64 * 1024
-_MARKUP = re.compile("[<>&']")
+_MARKUP = (re.compile("[<>&]"), re.compile("[<>&']"))
 
 
 class Mask:
@@ -56,7 +56,8 @@ def _forms(secret: str) -> Iterator[str]:
         yield quote_plus(data)
         yield json.dumps(value)[1:-1]
         yield json.dumps(value)[1:-1].replace("/", "\\/")  # as PHP writes it
-        yield _MARKUP.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value)[1:-1])  # as Go writes it
+        for markup in _MARKUP:  # as Go writes it, and what is to stand in a page
+            yield markup.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value)[1:-1])
         yield html.escape(value)
         yield html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
         yield repr(value)[1:-1]

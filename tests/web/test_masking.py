@@ -6,7 +6,7 @@ import json
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gate.errors import RetrieverFailed
@@ -34,6 +34,7 @@ WAYS = {"as it is": str, "quoted": lambda s: quote(s, safe=""), "quoted for a fo
         "with control characters": lambda s: "\0".join(s)}
 
 
+@example("000000'&", "json of Go", "")
 @given(st.lists(SECRETS, min_size=1, max_size=3).map(" ".join), st.sampled_from(sorted(WAYS)), st.text("ab \n{\"", max_size=30))
 def test_no_way_of_writing_a_secret_gets_through(secret, way, around):
     assume(HIDDEN not in secret)
