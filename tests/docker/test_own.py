@@ -62,8 +62,8 @@ def test_a_socket_that_was_made_here_was_not_handed_in(tmp_path):
 
 def test_it_is_the_one_with_the_file_and_not_the_one_with_the_right_name(socket_handed_in, monkeypatch):
     monkeypatch.setattr(own.socket, "gethostname", lambda: "a" * 12)
-    mine = Container("b" * 64, Path("/"), [{"Destination": "/github/workspace", "Source": "/home/runner/work/x"}])
-    assert own.find_own(Engine(Container("a" * 12, None), mine)) == Own("b" * 64, {"/github/workspace": "/home/runner/work/x"})
+    mine = Container("b" * 64, Path("/"), [{"Destination": "/github/workspace", "Source": "/srv/runner/x"}])
+    assert own.find_own(Engine(Container("a" * 12, None), mine)) == Own("b" * 64, {"/github/workspace": "/srv/runner/x"})
 
 
 def test_where_none_has_it_the_gate_does_not_guess(socket_handed_in, tmp_path):
@@ -77,9 +77,9 @@ def test_where_none_has_it_the_gate_does_not_guess(socket_handed_in, tmp_path):
 def test_a_path_is_handed_on_as_the_engine_calls_it_the_nearest_mount_first(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "cache" / "snapshot").mkdir(parents=True)
-    mounts = {str(workspace): "/home/runner/work/x/x", str(workspace / "cache"): "/var/lib/docker/volumes/v/_data"}
+    mounts = {str(workspace): "/srv/runner/x/x", str(workspace / "cache"): "/var/lib/docker/volumes/v/_data"}
     found = Own("id", mounts)
-    assert found.outside(workspace / "snapshot") == "/home/runner/work/x/x/snapshot"
+    assert found.outside(workspace / "snapshot") == "/srv/runner/x/x/snapshot"
     assert found.outside(workspace / "cache" / "snapshot") == "/var/lib/docker/volumes/v/_data/snapshot"
     (workspace / "link").symlink_to(workspace / "cache" / "snapshot")
     assert found.outside(workspace / "link") == "/var/lib/docker/volumes/v/_data/snapshot"

@@ -43,7 +43,7 @@ class Work:
 
 @pytest.fixture
 def work(tmp_path):
-    return Work(tmp_path / "work")
+    return Work(tmp_path / "team")
 
 
 @pytest.fixture
@@ -192,20 +192,20 @@ def forge(work):
 class TestForge:
     def test_a_private_repository_is_fetched_with_its_token(self, snapshot, work, forge, get):
         commit = work.commit(files_of(snapshot, "s/"))
-        settings = git(snapshot, work, commit, f"{forge.url}/work/.git", path="s", token="${FORGE_TOKEN}")
+        settings = git(snapshot, work, commit, f"{forge.url}/team/.git", path="s", token="${FORGE_TOKEN}")
         assert files_of(get(settings, variables={"FORGE_TOKEN": "s3cr3t"}).path) == files_of(snapshot)
 
     def test_the_jobs_token_is_not_shown_to_it(self, snapshot, work, forge, get):
         commit = work.commit(files_of(snapshot, "s/"))
-        told(SnapshotUnavailable, get, git(snapshot, work, commit, f"{forge.url}/work/.git", path="s"), token="ghs_job")
+        told(SnapshotUnavailable, get, git(snapshot, work, commit, f"{forge.url}/team/.git", path="s"), token="ghs_job")
         assert set(forge.asked) == {""}
 
     def test_a_wrong_token_cannot_decide_and_is_in_no_message(self, snapshot, work, forge, get):
-        settings = git(snapshot, work, work.commit({"a": b""}), f"{forge.url}/work/.git", token="${FORGE_TOKEN}")
+        settings = git(snapshot, work, work.commit({"a": b""}), f"{forge.url}/team/.git", token="${FORGE_TOKEN}")
         assert "wr0ng" not in told(SnapshotUnavailable, get, settings, variables={"FORGE_TOKEN": "wr0ng"})
 
     def test_a_redirect_is_not_followed_with_the_token(self, snapshot, work, forge, get, host):
         forge.redirect = host.url
-        settings = git(snapshot, work, work.commit({"a": b""}), f"{forge.url}/work/.git", token="${FORGE_TOKEN}")
+        settings = git(snapshot, work, work.commit({"a": b""}), f"{forge.url}/team/.git", token="${FORGE_TOKEN}")
         told(SnapshotUnavailable, get, settings, variables={"FORGE_TOKEN": "s3cr3t"})
         assert not host.asked
