@@ -1,5 +1,5 @@
-"""The command line. Parsing only; each command's work is in :mod:`gate.commands` or :mod:`gate.snapshot.commands`, imported when
-it is asked for, so that ``--help`` costs no more than Python itself."""
+"""The command line. Parsing only; each command's work is in :mod:`gate.commands`, :mod:`gate.looking` or
+:mod:`gate.snapshot.commands`, imported when it is asked for, so that ``--help`` costs no more than Python itself."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from gate import __version__
+
+_HOMES = dict.fromkeys(("evaluate", "history", "explain", "golden_plan"), "gate.looking")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +42,7 @@ def _guarded(options: argparse.Namespace) -> int:
     from gate import console
     from gate.errors import GateError
 
-    home = "gate.snapshot.commands" if options.command.startswith("snapshot_") else "gate.commands"
+    home = _HOMES.get(options.command) or ("gate.snapshot.commands" if options.command.startswith("snapshot_") else "gate.commands")
     try:
         return int(getattr(import_module(home), options.command)(options))
     except GateError as error:

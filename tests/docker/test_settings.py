@@ -1,28 +1,17 @@
 import pytest
 
 from gate.docker.settings import filled
-from gate.errors import InvalidInput, RetrieverFailed
+from gate.errors import RetrieverFailed
 from gate.retrievers.container import NOBODY
 from gate.secret_text import SecretText
-from gate.settings import parse_settings
+from tests.configs import SNAPSHOT, problems, read
 
 IMAGE = "ghcr.io/acme/search@sha256:" + "1" * 64
-SNAPSHOT = 'snapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
 HTTP = '{url: /search, body: {q: "{query}"}}'
 
 
 def container(more: str = "", image: str = IMAGE, http: str = HTTP, port: str = "8080") -> str:
     return f"golden: g.jsonl\n{SNAPSHOT}retriever:\n  kind: container\n  image: {image}\n  port: {port}\n  http: {http}\n{more}"
-
-
-def read(text: str):
-    return parse_settings(text.encode(), "repo/retrieval-gate.yml", "c.yml")
-
-
-def problems(text: str) -> tuple[str, ...]:
-    with pytest.raises(InvalidInput) as caught:
-        read(text)
-    return caught.value.problems
 
 
 def test_a_container_is_asked_at_its_port_by_the_options_of_kind_http():

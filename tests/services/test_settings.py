@@ -2,25 +2,13 @@ import pytest
 
 from gate.asking import answer_key
 from gate.docker.health import Health
-from gate.errors import InvalidInput
-from gate.settings import parse_settings
+from tests.configs import SNAPSHOT, problems, read
 
 IMAGE = "pgvector/pgvector@sha256:" + "1" * 64
-SNAPSHOT = 'snapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
 
 
 def services(lines: str, snapshot: str = SNAPSHOT) -> str:
     return f"golden: g.jsonl\nretriever: {{kind: python, function: 'a:b'}}\n{snapshot}services:\n{lines}"
-
-
-def read(text: str):
-    return parse_settings(text.encode(), "repo/retrieval-gate.yml", "c.yml")
-
-
-def problems(text: str) -> tuple[str, ...]:
-    with pytest.raises(InvalidInput) as caught:
-        read(text)
-    return caught.value.problems
 
 
 def test_a_service_is_read_with_all_that_it_says():
