@@ -37,6 +37,7 @@ from gate.github.artifact_upload import ArtifactService
 from gate.github.event import Context, Mode, choose_mode, read_context, tier_of
 from gate.github.repository import Repository
 from gate.github.transport import Transport
+from gate.history import leading_to
 from gate.inputs import Inputs, drop_secrets, read_inputs
 from gate.latest import merged_between
 from gate.pipeline import Circumstances, Evaluated
@@ -226,7 +227,8 @@ class Step:
         if approval and approval.eligible and isinstance(found, Found):
             why_not = why_not or not_seen_by_the_approver(self.repository, self.context, approval, found)
         grant = approved(approval) if approval and approval.eligible and not why_not else None
-        publisher = Publisher(store, self.context, settings, evaluated, self.clock)
+        past = found.history if isinstance(found, Found) else ()
+        publisher = Publisher(store, self.context, settings, evaluated, self.clock, past)
         if isinstance(found, Found):
             if why_not:
                 self._say(why_not)
@@ -283,6 +285,7 @@ class Step:
         latest = references.reference_of(found.latest) if found.latest else None
         report = pipeline.assess(evaluated.golden, evaluated.run, reference, rules.policy, self.around, splits=rules.splits,
                                  repeats=evaluated.repeats, latest=latest)
+        report = replace(report, history=leading_to(found.history, report))
         if self.context.pull_request is None:
             return report
         return replace(report, notes=(*report.notes, *merged_between(report.latest, report.checks, self._base)))

@@ -60,7 +60,7 @@ def test_the_first_run_on_main_writes_an_orphan_branch_that_says_what_it_is(stor
     manifest, record = stored(story)
     (commit,) = history(story)
     assert manifest.state == "bootstrap" and record.commit == manifest.head_sha == story.repo.tip and not story.baselines()
-    names = ("manifest.json", "baseline.json.gz", "badge.json", "badge.svg")
+    names = ("manifest.json", "baseline.json.gz", "history.json", "badge.json", "badge.svg")
     assert set(commit.files) == {"README.md", *(f"default/{name}" for name in names)} and commit.signed
     assert json.loads(commit.files["default/badge.json"])["message"] == f"{record.metrics['ndcg@10']:.3f}"
     assert commit.message.startswith(f"default: first baseline, as of {story.repo.tip[:7]}\n")
@@ -102,7 +102,7 @@ def test_a_push_that_changes_no_ranking_writes_only_up_to_where_main_has_been_ju
     before = tip(started).files
     assert started.merged(started.pull({"README.md": "x"})).outputs["baseline-updated"] == "carried"
     after = tip(started).files
-    assert {name for name in after if after[name] != before.get(name)} == {"default/manifest.json"}
+    assert {name for name in after if after[name] != before.get(name)} == {"default/manifest.json", "default/history.json"}
     assert stored(started)[0].latest_digest == stored(started)[1].digest
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert (outcome.code, outcome.report["latest"], outcome.report["notes"]) == (1, None, [])

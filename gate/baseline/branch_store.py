@@ -20,10 +20,12 @@ from gate.baseline.settle import APART, EARLIER, LATER, SAME, settle
 from gate.baseline.shelf import Item
 from gate.baseline.standing import UNUSABLE, Standing, newest_standing
 from gate.baseline.stores import Published, check_publishable
+from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history
 from gate.errors import GitHubError, InvalidInput
 from gate.github.branches import MAX_BLOB, Branch, Rewriting, blob_sha
 from gate.github.failures import Conflict, Forbidden, Unprocessable
 from gate.github.repository import Repository
+from gate.history import Point
 from gate.reports import badge
 from gate.settings import BaselineSettings
 
@@ -82,7 +84,7 @@ class BranchStore:
     # -- publishing ----------------------------------------------------------------------------------------------------
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
         """See :class:`~gate.baseline.stores.Store`. Only ever adds to the branch; where another run was faster, the branch is read again
         and :func:`~gate.baseline.settle.settle` decides."""
         record = check_publishable(data, state, self._wanted.gate)
@@ -93,9 +95,9 @@ class BranchStore:
         if len(data) > MAX_BLOB:
             raise InvalidInput(f"the record has {len(data)} bytes, and GitHub takes no file above {MAX_BLOB} into a branch",
                                "lower `depth`, or keep the baseline in artifacts (`baseline.store: artifact`)")
-        return self._publish(manifest, data, record, latest)
+        return self._publish(manifest, data, record, latest, tuple(history))
 
-    def _publish(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None) -> Published:
+    def _publish(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, history: tuple[Point, ...]) -> Published:
         base = record.digest if manifest.state == "carried" else record.parent
         for _ in range(MAX_TRIES):
             items = self._shelf.items()
@@ -113,18 +115,27 @@ class BranchStore:
                 record = replace(record, parent=settled.parent)
                 data, base = pack(record), settled.parent
                 manifest = replace(manifest, record_digest=record.digest)
-            done = self._stored(manifest, data, record, latest, tip, other)
+            told = merged(history, self._told(other)) if other and not seen else history
+            done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
                 url = f"{self._run_url.removesuffix('actions/runs/')}tree/{done}/{self._wanted.gate}"
                 return Published(self._shelf.words.name, record.digest, manifest.state, url)
         raise Conflict(f"the branch `{self._branch.name}` moved {MAX_TRIES} times while this run tried to store its baseline", 409,
                        "run the job again")
 
-    def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None) -> str:
+    def _told(self, other: Standing) -> tuple[Point, ...]:
+        """The history that another run has stored while this one was under way."""
+        try:
+            return read_history(other.loaded.history, self._wanted.gate) or ()
+        except (InvalidInput, GitHubError):
+            return ()
+
+    def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
+                history: Sequence[Point]) -> str:
         """The commit that the branch has been moved to; "" when somebody was faster."""
         name = self._branch.name
         try:
-            done = self._write(manifest, data, record, latest, tip, other)
+            done = self._write(manifest, data, record, latest, tip, other, history)
             return done if self._branch.move(done, tip) else ""
         except Forbidden as refused:
             raise GitHubError(refused.problems[0], 403, "give the gate's job on the default branch the permission `contents: write`: it "
@@ -133,7 +144,8 @@ class BranchStore:
             raise GitHubError(refused.problems[0], 422, f"see whether a rule of the repository forbids the push to `{name}`, and let the "
                               "app whose token the gate uses pass it (README, «Where the baseline is kept»)") from None
 
-    def _write(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None) -> str:
+    def _write(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
+               history: Sequence[Point]) -> str:
         known = other is not None and other.loaded.data == data
         files: dict[str, bytes | str] = {MANIFEST_FILE: manifest_bytes(manifest), BASELINE_FILE: blob_sha(data) if known else data}
         if latest is not None and latest is not record:
@@ -142,7 +154,7 @@ class BranchStore:
                 files[LATEST_FILE] = beside
             else:
                 files[MANIFEST_FILE] = manifest_bytes(replace(manifest, latest_digest=""))
-        files |= _badge(latest or record, manifest.verdict)
+        files |= _badge(latest or record, manifest.verdict) | ({HISTORY_FILE: history_bytes(history, self._wanted.gate)} if history else {})
         message = commit_message(manifest, record.provenance, self._run_url + manifest.run_id)
         made = self._branch.write(self._wanted.gate, files, message, tip, {"README.md": README})
         if _signs(self._server_url) and (made.get("verification") or {}).get("verified") is not True:

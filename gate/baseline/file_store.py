@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gate import jsonio
@@ -25,6 +25,7 @@ from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_
 from gate.github.branches import MAX_BLOB, Branch
 from gate.github.failures import Gone, NotFound
 from gate.github.repository import Repository
+from gate.history import Point
 from gate.reports.report import BaselineInfo, InputChange
 from gate.settings import BaselineSettings
 
@@ -167,9 +168,9 @@ class FileStore:
     # -- publishing ----------------------------------------------------------------------------------------------------
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
-        """See :class:`~gate.baseline.stores.Store`. A file stays where it is, so there is nothing to carry; a next baseline is handed out,
-        and :class:`Uncommitted` is raised until it is committed."""
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
+        """See :class:`~gate.baseline.stores.Store`. A file stays where it is, so there is nothing to carry, and no place for a history; a
+        next baseline is handed out, and :class:`Uncommitted` is raised until it is committed."""
         record = check_publishable(data, state, self._wanted.gate)
         if state == "carried" or (self._current is not None and _alike(record, self._current)):
             return Published(self._path, record.digest, "no", "")

@@ -11,10 +11,12 @@ from gate.baseline.found import CLEAN
 from gate.baseline.making import make_record
 from gate.baseline.record import Provenance, Record, pack
 from gate.baseline.stores import Found, Missing, Published, Store
+from gate.baseline.timeline import with_point
 from gate.github.approvals import approval_facts
 from gate.github.event import Context
 from gate.github.merges import hinted_numbers, merged_pulls
 from gate.github.repository import Repository
+from gate.history import Point, point_of
 from gate.pipeline import Evaluated
 from gate.reports.report import Report
 from gate.settings import Settings
@@ -79,26 +81,27 @@ def may_start_afresh(repository: Repository, context: Context) -> str:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Writes records of one run to a store."""
+    """Writes records of one run to a store. ``past``: what the runs before this one have found."""
 
     store: Store
     context: Context
     settings: Settings
     evaluated: Evaluated
     clock: Callable[[], float]
+    past: tuple[Point, ...] = ()
 
     def carry(self, found: Found, report: Report) -> Published:
         """The same bytes once more: their content does not change, their expiry does. Beside them goes what this run retrieved."""
-        context = self.context
+        context, latest = self.context, self._record(report, Provenance("latest"))
         return self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
-                                  carried_from=found.artifact_id, verdict=report.verdict,
-                                  latest=self._record(report, Provenance("latest")))
+                                  carried_from=found.artifact_id, verdict=report.verdict, latest=latest,
+                                  history=with_point(self.past, point_of(latest, report)))
 
     def overwrite(self, report: Report, provenance: Provenance, parent: str) -> Published:
         """This run becomes the baseline."""
-        context = self.context
-        return self.store.publish(pack(self._record(report, provenance, parent)), provenance.kind, head_sha=context.sha,
-                                  run_id=context.run_id, job=context.job, verdict=report.verdict)
+        context, record = self.context, self._record(report, provenance, parent)
+        return self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job,
+                                  verdict=report.verdict, history=with_point(self.past, point_of(record, report)))
 
     def _record(self, report: Report, provenance: Provenance, parent: str = "") -> Record:
         context = self.context

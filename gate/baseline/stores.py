@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,8 +15,10 @@ from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import BASELINES, MAX_PACKED, Record, pack, unpack
 from gate.baseline.search import Search
 from gate.baseline.standing import Standing, newest_standing
+from gate.baseline.timeline import history_bytes
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
 from gate.github.repository import Repository
+from gate.history import Point
 from gate.settings import BaselineSettings
 
 __all__ = ["ArtifactStore", "Found", "Missing", "Published", "Store", "check_publishable"]
@@ -43,10 +45,10 @@ class Store(Protocol):
         is left out."""
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
         """Store a packed record as the baseline of the commit ``head_sha``. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB,
         by which a reader finds out whether this job succeeded; ``latest``: what that commit itself retrieves, where the record is an
-        older one."""
+        older one; ``history``: what the runs up to this one have found."""
 
 
 def check_publishable(data: bytes, state: str, gate: str) -> Record:
@@ -108,6 +110,7 @@ class ArtifactStore:
         carried_from: int = 0,
         verdict: str = "",
         latest: Record | None = None,
+        history: Sequence[Point] = (),
         days: int | None = None,
     ) -> Published:
         """See :class:`Store`. ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no
@@ -132,7 +135,8 @@ class ArtifactStore:
             verdict,
             latest.digest if latest else "",
         )
-        done = self._service().upload(self.name, pack_artifact(manifest, data, beside), days=days)
+        packed = pack_artifact(manifest, data, beside, history_bytes(history, self._wanted.gate) if history else b"")
+        done = self._service().upload(self.name, packed, days=days)
         url = f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}"
         return Published(done.name, record.digest, state, url, done.id, self._meanwhile(run_id))
 
