@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import figures
 from gate.comparison import Comparison, QueryChange
@@ -17,6 +18,9 @@ from gate.reports.headline import headline
 from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.tiles import tiles
+
+if TYPE_CHECKING:
+    from gate.reports.history_page import Told
 
 FLIPS = 50  # of either kind in the lists; the table has all
 _IDS = 200
@@ -55,8 +59,13 @@ def render_html(report: Report) -> str:
     scripts = "\n".join(("(() => {", "'use strict';", *own(*(f"{name}.js" for name in _SCRIPTS)), "})();"))
     found = explorer(report)
     return html().get_template("report.html.j2").render(
-        style=_sealed((directory() / "report.css").read_text(encoding="utf-8")), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
+        style=_sealed(_style(directory(), report)), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
         data=script_safe(found.data) if found else "", **_context(report, found))
+
+
+def _style(folder: Path, report: Report) -> str:
+    names = ("report.css", "history.css") if report.history else ("report.css",)
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def _sealed(text: str) -> Sealed:
@@ -94,7 +103,7 @@ def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
         "latency": words.latency_line(report), "times": _times(report), "times_size": (histogram.WIDTH, histogram.HEIGHT, histogram.FLOOR),
         "cost": words.cost_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
-        **beside.shown(report, _IDS),
+        **beside.shown(report, _IDS), "told": _told(report),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},
@@ -109,8 +118,16 @@ def _parts(found: dict[str, Any], report: Report, table: bool) -> list[tuple[str
              ("plots", "Query by query", found["curve"] or found["shifts"]), ("queries", "All queries", table),
              ("stages", "Stages", found["stages"]), ("latency", "Latency", found["latency"]),
              ("inputs", "Changed inputs", report.input_changes), ("approval", "Approval", found["approval"]),
-             ("origin", "Origin", found["metadata"]))
+             ("history", "History", found["told"]), ("origin", "Origin", found["metadata"]))
     return [(name, label) for name, label, there in parts if there]
+
+
+def _told(report: Report) -> Told | None:
+    if report.history is None:
+        return None
+    from gate.reports.history_page import history_part
+
+    return history_part(report.history)
 
 
 def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
