@@ -84,6 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     _latest(run)
     run.add_argument("--record", type=Path, metavar="FILE",
                      help="also write this run as a record, for a later --baseline; asks the queries of all splits")
+    _history(run)
     run.add_argument("--resume", action="store_true", help="do not ask again what an interrupted run with the same --out had answered")
     _output(run)
 
@@ -93,6 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
     _latest(compare)
     compare.add_argument("--config", type=Path, metavar="FILE", help="take policy and splits from this configuration")
+    _history(compare)
     _tier(compare)
     _output(compare)
 
@@ -238,6 +240,11 @@ def _records(parser: argparse.ArgumentParser) -> None:
 
 def _latest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latest", type=Path, metavar="RUN|RECORD", help="what main retrieves now: a second reference beside the baseline")
+
+
+def _history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--history", type=Path, nargs="+", metavar="RECORD",
+                        help="earlier records, or folders of them: report.html draws how they led to this run")
 
 
 def _tier(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,8 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from gate.reports.report import Report
 from gate.runs import run_lines
 
 if TYPE_CHECKING:
-    pass
+    from gate.baseline.record import Record
 
 
 def compare(options: Namespace) -> int:
@@ -36,6 +38,7 @@ def compare(options: Namespace) -> int:
 
         settings = load_settings(options.config, tier=options.tier or "pr")
         policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
+    earlier = _earlier(options, gate if options.config else "")
     golden = read_golden(options.golden)
     judged = of_splits(golden, splits)
     candidate, baseline = references.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
@@ -45,6 +48,7 @@ def compare(options: Namespace) -> int:
     latest = references.load_reference(options.latest) if options.latest else None
     report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate, metadata=facts), splits=splits,
                              latest=latest, plain=candidate.plain)
+    report = _with_history(report, earlier)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
@@ -69,6 +73,7 @@ def run(options: Namespace) -> int:
     latest = references.load_reference(options.latest) if options.latest else None
     if options.resume and not options.out:
         raise InvalidInput("--resume: goes on from the answers in the folder of the reports", "name that folder with --out")
+    earlier = _earlier(options, settings.gate)
     with contextlib.ExitStack() as open_files:
         journal = open_files.enter_context(Journal(options.out, answer_key(settings), options.resume)) if options.out else None
         evaluated = pipeline.evaluate(settings, world_of(os.environ), shown_on(sys.stderr), bool(options.record), journal)
@@ -82,6 +87,7 @@ def run(options: Namespace) -> int:
             raise evaluated.failure
         report = pipeline.assess(evaluated.golden, evaluated.run, reference, settings.policy, around, splits=settings.splits,
                                  repeats=evaluated.repeats, latest=latest)
+        report = _with_history(report, earlier)
     except GateError as error:
         report = pipeline.failure_report(error, settings.policy, around)
     lacking = evaluated.failure or (report.problems and any(ranking.error for each in (evaluated.run, *evaluated.repeats)
@@ -121,6 +127,37 @@ def demo(options: Namespace) -> int:
     from gate.demo import run_demo
 
     return run_demo(options.out, options.change)
+
+
+def _earlier(options: Namespace, gate: str) -> list[Record]:
+    """The records of --history, read before anything is asked. ``gate``: whose they have to be, "" for whichever."""
+    if not options.history:
+        return []
+    if not options.out:
+        raise InvalidInput("--history: is drawn in report.html", "name the folder of the reports with --out as well")
+    from gate.baseline.show import found_records
+
+    found = [record for _, record in found_records(options.history, None, "", "")]
+    if others := sorted({record.gate for record in found if gate and record.gate != gate}):
+        raise InvalidInput(f"--history: holds records of the gate {' and '.join(others)}, not of {gate}", "name those of this gate")
+    return found
+
+
+def _with_history(report: Report, earlier: Sequence[Record]) -> Report:
+    """``report`` with what led to it: the records, scored as this run is. What cannot be drawn is said and changes no verdict."""
+    candidate, run, golden, policy = report.candidate, report.candidate_run, report.golden, report.policy
+    if not earlier or candidate is None or run is None or golden is None:
+        return report
+    from gate.baseline.record import Record
+    from gate.history import history_of
+
+    judged = replace(golden, queries=tuple(query for query in golden.queries if query.id in candidate.queries))
+    snapshot = str(report.metadata.get("snapshot_digest") or max(earlier, key=lambda record: record.created).snapshot_digest)
+    try:
+        here = Record(report.gate, run.rankings, golden.digest, snapshot_digest=snapshot)
+        return replace(report, history=history_of(earlier, judged, policy.all_metrics, here, policy.unit, policy.overlap))
+    except InvalidInput as fault:
+        return replace(report, notes=(*report.notes, f"there is no history: {fault.problems[0]}"))
 
 
 def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
