@@ -126,8 +126,8 @@ def _read(value: Any, number: int) -> Point:
     if wrong:
         raise InvalidInput(f"{HISTORY_FILE}: point {number} has no usable {', '.join(wrong)}")
     return Point(**{name: value.get(name, "") for name in _TEXTS}, baseline=value.get("baseline", False),
-                 metrics={name: float(mean) for name, mean in value["metrics"].items()},
-                 tags={name: float(mean) for name, mean in value["tags"].items()}, splits=tuple(value.get("splits", ())))
+                 metrics={name: round(float(mean), _DECIMALS) for name, mean in value["metrics"].items()},
+                 tags={name: round(float(mean), _DECIMALS) for name, mean in value["tags"].items()}, splits=tuple(value.get("splits", ())))
 
 
 def _faults(value: dict[str, Any]) -> list[str]:

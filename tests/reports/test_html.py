@@ -46,10 +46,11 @@ def test_hostile_text_makes_no_element_and_no_link(report):
     found = Elements(render_html(report)).found
     ours = ("html head meta title style script body main header nav section figure figcaption div h1 h2 p a strong small code pre ul li "
             "details summary span bdi table thead tbody tr th td svg line circle path rect text dl dt dd button input label kbd dialog "
-            "noscript")
+            "noscript polyline title h3")
     assert {tag for tag, _ in found} <= set(ours.split())
     assert not any(name.startswith("on") or name == "src" or name == "style" for _, attrs in found for name in attrs)
     assert not any(attrs.get("href", "https:").startswith("javascript") for _, attrs in found)
+    assert (report.history is None) == (not any(tag == "polyline" for tag, _ in found))
     assert sum(tag == "style" for tag, _ in found) == 1 and sum(tag == "script" for tag, _ in found) == 3
 
 
