@@ -186,7 +186,7 @@ def test_a_report_on_a_command_line_draws_the_records_that_led_to_it_scored_as_i
     plain = (out / "report.html").read_text()
     assert compared(two_runs, "--out", out, "--history", two_runs / "records") == code and 'id="history"' not in plain
     part = (out / "report.html").read_text().split('<h2 id="history">')[1].split('id="origin"')[0]
-    assert "10 records of the default branch, from 2026-01-01 to 2026-01-12" in part
+    assert "10 records, from 2026-01-01 to 2026-01-12" in part
     assert "scored anew under today&#39;s labels, over 24 queries" in part and "a better chunker" in part
     assert part.count('class="here"') >= 5 and "0.583 → 0.542" not in part and "→ 0.542 (−0.458; 95 % interval" in part
     # The value of this run is that of the report itself.

@@ -64,11 +64,13 @@ def _kept(point: Point) -> Point:
     """As it will be read again: names and reasons of a bearable length, as many metrics and tags as are kept."""
 
     def means(given: Mapping[str, float], most: int) -> dict[str, float]:
-        short = [name for name in given if 0 < len(name) <= _NAME]
-        return {name: round(float(given[name]), _DECIMALS) for name in short[:most]}
+        rounded = {name: round(float(mean), _DECIMALS) for name, mean in given.items() if len(name) <= _NAME and jsonio.finite(mean)}
+        return {name: rounded[name] for name in [name for name in rounded if _share(rounded[name])][:most]}
 
-    return point._replace(**{name: getattr(point, name)[:_TEXT] for name in _TEXTS}, metrics=means(point.metrics, MOST_METRICS),
-                          tags=means(point.tags, MOST_TAGS), splits=point.splits[:_SPLITS], here=False)
+    texts = {name: getattr(point, name)[:_TEXT] for name in _TEXTS}
+    return point._replace(**texts | {"created": texts["created"] if _time(texts["created"]) else ""},
+                          metrics=means(point.metrics, MOST_METRICS), tags=means(point.tags, MOST_TAGS), splits=point.splits[:_SPLITS],
+                          here=False)
 
 
 def _cut(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -132,9 +134,7 @@ def _read(value: Any, number: int) -> Point:
 
 def _faults(value: dict[str, Any]) -> list[str]:
     wrong = [name for name in _TEXTS if not _short(value.get(name, ""), _TEXT)]
-    try:
-        datetime.fromisoformat(value.get("created", "") or "1970-01-01")
-    except (TypeError, ValueError):
+    if "created" not in wrong and not _time(value.get("created", "")):
         wrong.append("created")
     if type(value.get("baseline", False)) is not bool:
         wrong.append("baseline")
@@ -143,11 +143,22 @@ def _faults(value: dict[str, Any]) -> list[str]:
         wrong.append("splits")
     for name, most in (("metrics", MOST_METRICS), ("tags", MOST_TAGS)):
         means = value.get(name)
-        # Every metric is a share.
-        if not isinstance(means, dict) or len(means) > most or not all(
-                _short(key, _NAME) and jsonio.finite(mean) and 0 <= mean <= 1 for key, mean in means.items()):
+        if not isinstance(means, dict) or len(means) > most or not all(_short(key, _NAME) and _share(mean) for key, mean in means.items()):
             wrong.append(name)
-    return list(dict.fromkeys(wrong))
+    return wrong
+
+
+def _share(mean: Any) -> bool:
+    """Every metric is one."""
+    return jsonio.finite(mean) and 0 <= mean <= 1
+
+
+def _time(text: str) -> bool:
+    """ISO 8601, or "" where it is not known."""
+    try:
+        return not text or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _short(text: Any, most: int) -> bool:

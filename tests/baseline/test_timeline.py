@@ -25,7 +25,7 @@ from gate.errors import InvalidInput
 from gate.history import Point
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=100)
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
 means = st.dictionaries(names, st.integers(0, 10**6).map(lambda n: n / 10**6), max_size=24)
 times = st.datetimes().map(lambda moment: moment.isoformat(timespec="seconds") + "Z") | st.just("")
 stored = st.builds(Point, created=times, commit=texts, baseline=st.booleans(), why=texts, digest=texts, metrics=means, tags=means,
@@ -117,6 +117,12 @@ def test_a_baseline_that_two_runs_at_once_would_have_lost_is_put_back():
 
 def test_two_histories_become_one_in_the_order_of_time():
     assert [each.commit for each in merged(grown([0, 1, 4]), grown([0, 2, 3]))] == ["c0", "c1", "c2", "c3", "c4"]
+
+
+def test_what_could_not_be_read_again_is_not_written():
+    odd = point(1, created="yesterday", metrics={"a": float("nan"), "b": 1.5, "c": 0.5}, tags={"x" * 101: 0.5, "": 0.25}, why="w" * 999)
+    (found,) = read(history_bytes([odd], "docs"))
+    assert (found.created, found.metrics, found.tags, found.why) == ("", {"c": 0.5}, {"": 0.25}, "w" * 400)
 
 
 @pytest.mark.parametrize(("change", "words"), [
