@@ -107,9 +107,10 @@ def history_part(found: History) -> Told:
 
 def _sentence(found: History) -> str:
     past = found.points[:-1]
-    time = [(point.created or "an unknown time")[:10] for point in (past[0], past[-1])]
-    head = (f"{figures.plural(len(past), 'record') if found.n else figures.plural(len(past), 'run') + ' of the default branch'}, from {time[0]} to {time[1]}, and this run "
-            "as the hollow dot at the end. A square is a baseline, a dotted line a change of the golden set or the snapshot. ")
+    first, last = (point.created[:10] or "an unknown day" for point in (past[0], past[-1]))
+    what = figures.plural(len(past), "record") if found.n else f"{figures.plural(len(past), 'run')} of the default branch"
+    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end. A square is a baseline, a dotted line a change of "
+            "the golden set or the snapshot. ")
     if found.n:
         return head + scored_words(found)
     left = f" {figures.plural(found.elsewhere, 'run')} over other splits {'is' if found.elsewhere == 1 else 'are'} left out." \
