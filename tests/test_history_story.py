@@ -131,7 +131,27 @@ def test_of_two_runs_at_once_both_have_their_point_where_the_second_can_see_the_
     after = story.merge(story.pull({"run.jsonl": run(lost=2), "b": "x"}))
     story.fake.meanwhile("POST", "/git/commits", lambda: story._run(gh, event, sha))
     story.on_push(before=after)
-    assert sorted(point["commit"] for point in points(story)) == sorted([before, sha, story.repo.tip])
+    assert [point["commit"] for point in points(story)] == [before, sha, story.repo.tip]
+
+
+def test_of_two_approved_baselines_at_once_each_is_listed_once_with_its_reason(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, FILES | {"retrieval-gate.yml": STORES["branch"]})
+    story.store = "branch"
+    story.on_push()
+
+    def approved(lost, why):
+        pr = story.pull({"run.jsonl": run(lost=lost)})
+        story.approve(pr, why=why)
+        return story.merge(pr)
+
+    before = approved(30, "first reason")
+    gh, event, sha = story.fake.run(story.repo, "push", by="maria"), story.fake.push_event(story.repo, before=before), story.repo.tip
+    after = approved(60, "second reason")
+    story.fake.meanwhile("POST", "/git/commits", lambda: story._run(gh, event, sha))
+    assert story.on_push(before=after).outputs["baseline-updated"] == "approved"
+    story.merged(story.pull({"a": "x"}))
+    told = [(point["why"].rpartition(": ")[2], bool(point["metrics"])) for point in points(story) if point.get("baseline")]
+    assert told[1:] == [("first reason", True), ("second reason", True)]
 
 
 def test_where_an_older_version_kept_none_it_begins_with_the_baseline_and_nothing_is_said(kept):

@@ -112,10 +112,11 @@ class BranchStore:
             if not settled.write:
                 return self._nothing(record, settled.sentence)
             if settled.parent:
-                record = replace(record, parent=settled.parent)
-                data, base = pack(record), settled.parent
+                followed = replace(record, parent=settled.parent)
+                history = tuple(point._replace(digest=followed.digest) if point.digest == record.digest else point for point in history)
+                data, base, record = pack(followed), settled.parent, followed
                 manifest = replace(manifest, record_digest=record.digest)
-            told = merged(history, self._told(other)) if other and not seen else history
+            told = merged(self._told(other), history) if other and not seen else history
             done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
                 url = f"{self._run_url.removesuffix('actions/runs/')}tree/{done}/{self._wanted.gate}"

@@ -31,7 +31,7 @@ _TEXTS = ("created", "commit", "why", "digest", "snapshot", "golden", "primary",
 
 
 def with_point(points: Iterable[Point], point: Point) -> tuple[Point, ...]:
-    """The points with one more, in the order of time, and no more than are kept. Of one run there is one point, however often it is
+    """The points with one more at the end, and no more than are kept. Of one run there is one point, however often it is
     started again; and a run that finds at a commit just what another has found there before, as every night does, adds nothing."""
     new = _kept(point)
     others = [other for other in points if other.digest != new.digest and (not new.run or other.run != new.run)]
@@ -40,20 +40,21 @@ def with_point(points: Iterable[Point], point: Point) -> tuple[Point, ...]:
         return _cut([other._replace(verdict=new.verdict) if other is same else other for other in others])
     if same is not None and not same.baseline:
         others.remove(same)
-    return _cut(sorted([*others, new], key=lambda each: each.created))
+    return _cut([*others, new])
 
 
 def with_baseline(points: Sequence[Point], record: Record, digest: str) -> tuple[Point, ...]:
     """The points, and the baseline in force among them: two runs at once may each have missed the other's."""
     if any(point.digest == digest for point in points):
         return tuple(points)
-    return tuple(sorted([*points, _kept(baseline_point(record, digest))], key=lambda each: each.created))
+    place = next((row for row, point in enumerate(points) if point.created > record.created), len(points))
+    return (*points[:place], _kept(baseline_point(record, digest)), *points[place:])
 
 
-def merged(points: Sequence[Point], others: Iterable[Point]) -> tuple[Point, ...]:
-    """Both, each once, in the order of time."""
-    known = {point.digest for point in points}
-    return tuple(sorted([*points, *(other for other in others if other.digest not in known)], key=lambda each: each.created))
+def merged(stored: Sequence[Point], points: Iterable[Point]) -> tuple[Point, ...]:
+    """What another run has stored meanwhile, and behind it what of ``points`` it does not have."""
+    known = {point.digest for point in stored}
+    return (*stored, *(point for point in points if point.digest not in known))
 
 
 def _says(point: Point) -> tuple[object, ...]:

@@ -115,8 +115,8 @@ def test_a_baseline_that_two_runs_at_once_would_have_lost_is_put_back():
     assert with_baseline(points, record, "sha256:base") == points
 
 
-def test_two_histories_become_one_in_the_order_of_time():
-    assert [each.commit for each in merged(grown([0, 1, 4]), grown([0, 2, 3]))] == ["c0", "c1", "c2", "c3", "c4"]
+def test_what_another_run_stored_meanwhile_comes_before_what_this_one_adds():
+    assert [each.commit for each in merged(grown([0, 1, 3]), grown([0, 1, 2]))] == ["c0", "c1", "c3", "c2"]
 
 
 def test_what_could_not_be_read_again_is_not_written():
