@@ -89,8 +89,8 @@ def _hidden(comparison: Comparison, rule: Protected, stratum: Paired) -> Sentenc
     meanwhile = f", while over the other {others:,} it {'rose' if rest > 0 else 'fell'} by {fmt_size(rest)}" \
         if others and fmt_delta(rest) != "0.000" else ""
     return (f"The average ({name} {fmt_delta(main.delta)}) hides it: over the {plural(stratum.n, 'query')} of the protected tag ",
-            Name(rule.tag), f" {name} fell by {fmt_size(stratum.delta, rule.tolerance)}, more than the {rule.tolerance:g} allowed{meanwhile}"
-            ". In all, ", *flips(comparison))
+            Name(rule.tag), f" {name} fell by {fmt_size(stratum.delta, rule.tolerance)}, more than the {rule.tolerance:g} allowed",
+            f"{meanwhile}. In all, ", *flips(comparison))
 
 
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:
