@@ -20,6 +20,7 @@ _HALF = 0.5
 _CONCENTRATED = 1.2
 _REASON_CHARS = 200
 _NOISE = 1e-12
+_HARDLY = 0.0005  # what three digits would not show
 
 
 def headline(report: Report) -> Sentence:
@@ -179,16 +180,19 @@ def _open(report: Report, name: str) -> bool:
 def movement(report: Report, comparison: Comparison) -> Sentence:
     """``nDCG@10 fell by 0.043 (95 % interval −0.060 to −0.026)``."""
     main, limit = comparison.main, report.policy.tolerance
-    span = ""
+    behind = [fmt_delta(main.delta, -limit)] if _NOISE < abs(main.delta) < _HARDLY else []
     if main.ci and not comparison.identical:
-        span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})"
-    return (f"{metric_label(comparison.primary)} {moved(main, limit)}{span}",)
+        behind.append(f"{confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)}")
+    said = f" ({'; '.join(behind)})" if behind else ""
+    return (f"{metric_label(comparison.primary)} {moved(main, limit)}{said}",)
 
 
 def moved(paired: Paired, *limits: float) -> str:
-    """``fell by 0.043`` · ``rose by 0.012`` · ``did not move``."""
+    """``fell by 0.043`` · ``rose by 0.012`` · ``hardly moved`` · ``did not move``."""
     if fmt_delta(paired.delta) == "0.000":
         return "did not move"
+    if abs(paired.delta) < _HARDLY:
+        return "hardly moved"
     return f"{'rose' if paired.delta > 0 else 'fell'} by {fmt_size(paired.delta, *limits)}"
 
 

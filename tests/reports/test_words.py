@@ -73,6 +73,12 @@ def test_a_floor_alone_is_told_with_what_the_rankings_did():
     assert text == "nDCG@10 is 0.631, below its floor 0.9; nDCG@10 did not move."
 
 
+def test_a_change_that_three_digits_do_not_show_is_not_told_as_a_fall():
+    lines = [q(f"a{i}", 19, 20 if i == 0 else 19) for i in range(60)]
+    text = sentence(build.make(lines, Policy(primary=parse_metric("ndcg@20"))))
+    assert text.startswith("nDCG@20 hardly moved (−0.0001; 95 % interval")
+
+
 def test_one_lost_query_is_singular():
     report = build.make([q("a", 1, None), *(q(f"b{i}") for i in range(30))])
     assert "1 query lost its answer, none found one" in sentence(report)
