@@ -47,8 +47,8 @@ def advice(report: Report) -> Sentence:
 
 
 def _how_to_approve(report: Report) -> Sentence:
-    return ("a reviewer with write access who is not the author approves the head commit with a review that says why, "
-            "and sets the label ", Name(label_of(report)))
+    return ("somebody with write access who is not the author approves the head commit in a review that says why, and sets the label ",
+            Name(label_of(report)))
 
 
 def _locally(report: Report) -> Sentence:

@@ -86,12 +86,11 @@ def _hidden(comparison: Comparison, rule: Protected, stratum: Paired) -> Sentenc
     """A fall in one tag that the mean over all queries does not show, and what the other queries did meanwhile."""
     main, others = comparison.main, comparison.main.n - stratum.n
     rest = (main.delta * main.n - stratum.delta * stratum.n) / others if others else 0.0
-    name = metric_label(comparison.primary)
-    meanwhile = f", while over the other {others:,} it {'rose' if rest > 0 else 'fell'} by {fmt_size(rest)}" \
+    meanwhile = f", while it {'rose' if rest > 0 else 'fell'} by {fmt_size(rest)} over the other {others:,}" \
         if others and fmt_delta(rest) != "0.000" else ""
-    return (f"The average ({name} {fmt_delta(main.delta)}) hides it: over the {plural(stratum.n, 'query')} of the protected tag ",
-            Name(rule.tag), f" {name} fell by {fmt_size(stratum.delta, rule.tolerance)}, more than the {rule.tolerance:g} allowed",
-            f"{meanwhile}. In all, ", *flips(comparison))
+    return ("The protected tag ", Name(rule.tag), f" got worse and the average hides it: {metric_label(comparison.primary)} fell by "
+            f"{fmt_size(stratum.delta, rule.tolerance)} over {plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}. "
+            f"Over all it {moved(main)}; ", *flips(comparison))
 
 
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:

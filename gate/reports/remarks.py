@@ -29,7 +29,7 @@ def sensitivity(report: Report) -> str:
         return ""
     if main.moved_units < FEW_CHANGES:
         return "" if report.verdict == "pass" else "Too few queries changed to tell how small a change this set can show."
-    return f"This set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
+    return f"Over all queries, this set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
 
 
 def compared(report: Report) -> str:

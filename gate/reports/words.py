@@ -44,7 +44,9 @@ def fmt_ms(value: float | None) -> str:
     """Milliseconds with a unit that suits their size."""
     if value is None:
         return NONE
-    return f"{value / 1000:.2f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.2g} ms"
+    if value >= 1000:
+        return f"{value / 1000:.2f} s"
+    return "under 0.01 ms" if value < 0.01 else f"{value:.{0 if value >= 10 else 1 if value >= 1 else 2}f} ms"
 
 
 def confidence(report: Report) -> str:

@@ -7,7 +7,7 @@ from gate.policy import Policy, Protected
 from gate.reports.advice import advice
 from gate.reports.headline import headline
 from gate.reports.report import InputChange
-from gate.reports.words import marked, plain
+from gate.reports.words import fmt_ms, marked, plain
 from gate.scoring.metrics import parse_metric
 from tests.reports import build
 from tests.reports.build import q
@@ -41,6 +41,12 @@ def test_two_means_that_differ_look_different():
     assert fmt_pair(0.5, 0.5) == ("0.500", "0.500")
 
 
+@pytest.mark.parametrize(("ms", "shown"), [(None, "—"), (0.001, "under 0.01 ms"), (0.98, "0.98 ms"), (1.0, "1.0 ms"), (44.4, "44 ms"),
+                                           (1234.0, "1.23 s")])
+def test_times_of_one_kind_have_digits_of_one_kind(ms, shown):
+    assert fmt_ms(ms) == shown
+
+
 def test_one_query_and_two_queries():
     assert (plural(1, "query"), plural(2, "query"), plural(1024, "day")) == ("1 query", "2 queries", "1,024 days")
 
@@ -64,8 +70,8 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
     lines = [q(f"a{i}", 1, 3 if i < 2 else 1, tags=["codes"]) for i in range(10)]
     lines += [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
     text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
-    assert text.startswith("The average (nDCG@10 +0.001) hides it: over the 10 queries of the protected tag `codes` nDCG@10 fell by 0.100, "
-                           "more than the 0.05 allowed, while over the other 90 it rose by 0.012. In all, no query lost or found its ")
+    assert text.startswith("The protected tag `codes` got worse and the average hides it: nDCG@10 fell by 0.100 over 10 queries (0.05 is "
+                           "allowed), while it rose by 0.012 over the other 90. Over all it rose by 0.001; no query lost or found its ")
 
 
 def test_a_floor_alone_is_told_with_what_the_rankings_did():
