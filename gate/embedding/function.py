@@ -41,6 +41,11 @@ class Options(NamedTuple):
         """Of the code."""
         return self.code.files
 
+    @property
+    def path(self) -> Path:
+        """Of the code."""
+        return self.code.path
+
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.embedding`."""
