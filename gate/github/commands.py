@@ -11,9 +11,8 @@ from pathlib import Path
 from gate.errors import InvalidInput
 
 LEVELS = ("error", "warning", "notice")
-# The runner cuts a message here; ten annotations a type and step are kept.
+# The runner cuts a message here.
 MAX_MESSAGE = 4096
-MAX_ANNOTATIONS = 10
 
 
 def escape_data(text: str) -> str:
