@@ -43,7 +43,7 @@ from gate.pipeline import Circumstances, Evaluated
 from gate.policy import Policy
 from gate.progress import shown_on
 from gate.reports.report import InputChange, Report
-from gate.runs import run_lines
+from gate.runs import RUN_FILE, run_lines
 from gate.settings import Settings, load_settings, parse_settings, policy_facts
 from gate.world import World, world_of
 
@@ -123,7 +123,7 @@ class Step:
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
-        self.around = Circumstances(metadata=where(self.context))
+        self.around = Circumstances(metadata=where(self.context), kept=RUN_FILE)
         try:
             report = self._judge(mode)
         except GateError as error:
