@@ -7,16 +7,12 @@ import os
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import Policy
 from gate.reports.report import Report
 from gate.runs import RUN_FILE, run_lines
-
-if TYPE_CHECKING:
-    pass
 
 
 def compare(options: Namespace) -> int:
