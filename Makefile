@@ -1,5 +1,5 @@
 # Everything happens in .venv/ here; nothing is installed elsewhere. `make PYTHON=/path/to/python3.12 test` picks a Python.
-.PHONY: help demo test engines lint clean requirements
+.PHONY: help demo test engines lint pictures clean requirements
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
@@ -10,6 +10,7 @@ help:
 	@echo "make test          all tests (PYTEST_ARGS='-k name' chooses; container tests: first .ci/engine up)"
 	@echo "make engines       real search engines for tests/engines, in .engines/ (150 MB; part of make test)"
 	@echo "make lint          ruff, hadolint, zizmor, and the schemas of the action and the workflows"
+	@echo "make pictures      docs/images/ anew (npm, Chromium)"
 	@echo "make requirements  pin requirements/*.txt anew"
 	@echo "make clean         remove .venv/, .engines/ and caches"
 
@@ -26,6 +27,9 @@ lint: $(BIN)/.test
 	find . \( -path ./.venv -o -path ./.engines \) -prune -o -path '*/.github/workflows/*.yml' -print | \
 		xargs -r $(BIN)/check-jsonschema --builtin-schema vendor.github-workflows
 	$(BIN)/zizmor --offline --quiet action.yml examples/.github/workflows
+
+pictures: $(BIN)/.test
+	$(BIN)/python scripts/pictures.py
 
 clean:
 	rm -rf .venv .engines build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

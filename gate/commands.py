@@ -15,7 +15,7 @@ from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
 from gate.policy import Policy
 from gate.reports.report import Report
-from gate.runs import run_lines
+from gate.runs import RUN_FILE, run_lines
 
 if TYPE_CHECKING:
     from gate.baseline.record import Record
@@ -81,7 +81,7 @@ def run(options: Namespace) -> int:
     changes = policy_changes(reference.record.policy, policy_facts(settings)) if reference and reference.record else []
     around = pipeline.Circumstances(settings.gate, changes=tuple(changes), notes=evaluated.notes, titles=evaluated.titles,
                                     excerpts=evaluated.excerpts, show_queries=settings.show_queries,
-                                    metadata=input_metadata(settings, evaluated))
+                                    metadata=input_metadata(settings, evaluated), kept=RUN_FILE if options.out else "")
     try:
         if evaluated.failure:
             raise evaluated.failure

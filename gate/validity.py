@@ -31,17 +31,19 @@ def check_depth(metrics: Sequence[Metric], record: Record) -> None:
                            "make the record again with a larger `depth`, or use smaller cutoffs")
 
 
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None) -> None:
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None,
+                   kept: str = "") -> None:
     """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
 
     ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
-    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted.
+    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted;
+    ``kept``: the file that keeps the answers, where there is one.
     """
     errored = len(scored.excluded.errored)
     # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
     if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
         raise CannotDecide(_error_lines(scored, run, policy, side, golden),
-                           "mend the retriever; the queries that worked are kept in run.jsonl.gz")
+                           "mend the retriever" + (f"; the queries that worked are kept in {kept}" if kept else ""))
     problems = [] if stored else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")

@@ -1,29 +1,133 @@
-"""docs/images/comment.png and comment-open.jpg anew: the demo's comment (and job summary) as GitHub renders it, folded and unfolded.
+"""docs/images/ anew: what the author of a pull request sees, from the real action on a fake GitHub.
 
-    make demo test                        # once: .venv/ with the test packages
-    .venv/bin/python scripts/pictures.py  # needs npm (for GitHub's style sheet) and Chromium
+    make pictures   # needs npm (for GitHub's style sheets) and Chromium; half a minute
 
-GitHub's own Markdown parser (cmarkgfm) and its style sheet (npm's github-markdown-css) in a real browser. Look at the pictures before
-they are committed.
+The example repository lives through a month: its first baseline, a push, an improvement that maria approves with a reason, another push.
+Then ada proposes the tempting change of examples/changes/ and the gate answers. Photographed are the comment (folded, unfolded, and when
+the label is there and the review is not), report.html, and the comment on a harmless change. The job summary has the comment's text.
+Markdown is rendered by GitHub's own parser (cmarkgfm) with its style sheet (npm's github-markdown-css), as wide as it
+stands on GitHub. Clock, people and commits are fixed: from one run to the next only the measured latency differs. Look at the pictures
+before they are committed.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import io
 import json
+import os
+import re
+import struct
 import subprocess
 import tarfile
 import tempfile
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import cmarkgfm
+import numpy as np
 from cmarkgfm.cmark import Options
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.fake_github import GATE_PATH, FakeGitHub
+from tests.story import Outcome, Story
 
 ROOT = Path(__file__).resolve().parent.parent
+IMAGES, EXAMPLES = ROOT / "docs" / "images", ROOT / "examples"
 STYLE = "github-markdown-css@5.9.0"
-PAGE = """<!doctype html><html><head><meta charset="utf-8"><style>{style}
-body {{ margin: 0; background: #fff; }} .markdown-body {{ box-sizing: border-box; max-width: 980px; padding: 24px 32px; }}
-</style></head><body class="markdown-body">{body}</body></html>"""
+RETRIEVER = "search/retriever.py"
+# A comment beside the sidebar of a pull request: GitHub's width and size of letters on a laptop.
+COMMENT = """<!doctype html><html><head><meta charset="utf-8"><style>{style}
+body {{ margin: 0; padding: 12px 16px; background: #fff; width: 840px; }} .markdown-body {{ font-size: 14px; padding: 16px; }}
+section {{ border: 1px solid #d1d9e0; border-radius: 6px; }} section > header {{ font: 14px/21px Arial, sans-serif;
+padding: 8px 16px; background: #f6f8fa; border-bottom: 1px solid #d1d9e0; border-radius: 6px 6px 0 0; color: #59636e; }}
+header b {{ color: #1f2328; }} header i {{ font: 12px Arial, sans-serif; border: 1px solid #d1d9e0; border-radius: 2em; padding: 0 6px; }}
+</style></head><body><section><header><b>github-actions</b> <i>bot</i> commented</header>
+<div class="markdown-body">{body}</div></section></body></html>"""
+
+
+# -- the story ---------------------------------------------------------------------------------------------------------
+
+
+def example(*skip: str) -> dict[str, bytes]:
+    """The example repository as the files of a commit."""
+    return {path.relative_to(EXAMPLES).as_posix(): path.read_bytes() for path in sorted(EXAMPLES.rglob("*"))
+            if path.is_file() and path.relative_to(EXAMPLES).parts[0] not in skip and "__pycache__" not in path.parts}
+
+
+def change(name: str) -> dict[str, bytes]:
+    """What a change of examples/changes/ replaces."""
+    folder = f"changes/{name}/"
+    return {path.removeprefix(folder): data for path, data in example().items() if path.startswith(folder)}
+
+
+def edited(text: str, **constants: str) -> str:
+    """The retriever with other constants."""
+    for name, value in constants.items():
+        before, found, after = text.partition(f"\n{name} = ")
+        assert found, f"{RETRIEVER} has no {name} any more"
+        text = f"{before}{found}{value}\n{after.partition(chr(10))[2]}"
+    return text
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[SimpleNamespace]:
+    """What a Story asks of pytest's capsys."""
+    heard = io.StringIO()
+
+    def readouterr() -> SimpleNamespace:
+        text = heard.getvalue()
+        heard.seek(0)
+        heard.truncate()
+        return SimpleNamespace(out=text)
+
+    with contextlib.redirect_stdout(heard):
+        yield SimpleNamespace(readouterr=readouterr)
+
+
+def expect(outcome: Outcome, verdict: str, updated: str = "no") -> None:
+    if (outcome.verdict, outcome.outputs["baseline-updated"]) != (verdict, updated):
+        raise SystemExit(f"expected {verdict}, {updated}; got {outcome.outputs}\n{outcome.log}")
+
+
+def live(fake: FakeGitHub, place: Path) -> dict[str, str]:
+    """A month of the repository; gives texts by the names of pictures."""
+    today = (EXAMPLES / RETRIEVER).read_text(encoding="utf-8")
+    first = edited(today, TITLE_WEIGHT="1.0", B="0.75")
+    with listening() as heard:
+        story = Story(fake, place, heard, example("changes") | {GATE_PATH: b"name: gate\n", RETRIEVER: first.encode()})
+        expect(story.on_push(), "no-baseline", "bootstrap")
+        fake.clock.advance(days=7, hours=2)
+        fake.commit(story.repo, {RETRIEVER: edited(today, TITLE_WEIGHT="1.0")}, by="tom")
+        expect(story.on_push(by="tom"), "pass", "carried")
+        fake.clock.advance(days=8)
+        titles = story.pull({RETRIEVER: today}, author="tom")
+        expect(story.on_pull(titles, "opened"), "pass")
+        fake.clock.advance(hours=4)
+        story.approve(titles, why="Titles name what a section is about. On-call found the pages for error codes that I tried at rank 1.")
+        expect(story.merged(titles), "pass", "approved")
+        fake.clock.advance(days=6, hours=18)
+        fake.commit(story.repo, {"README.md": "# The operations wiki\n"}, by="maria")
+        expect(story.on_push(), "pass", "carried")
+        fake.clock.advance(days=2, hours=1)
+        tempting = story.pull(change("tempting"))
+        expect(story.on_pull(tempting, "opened"), "fail")
+        seen = {"comment": story.comments(tempting)[0],
+                "report": (story.workspace / "retrieval-gate-report" / "report.html").read_text(encoding="utf-8")}
+        fake.clock.advance(hours=1)
+        fake.label(tempting, "baseline-update", by="maria")
+        expect(story.on_pull(tempting, "labeled", label="baseline-update", sender="maria"), "fail")
+        harmless = story.pull(change("harmless"), author="tom")
+        expect(story.on_pull(harmless, "opened"), "pass")
+        return seen | {"comment-approval": story.comments(tempting)[0], "comment-green": story.comments(harmless)[0]}
+
+
+# -- the camera --------------------------------------------------------------------------------------------------------
 
 
 def style(place: Path) -> str:
@@ -35,22 +139,86 @@ def style(place: Path) -> str:
         return member.read().decode()
 
 
-def main() -> None:
-    from gate.demo import run_demo
+def written(page: Page, sheet: str, markdown: str) -> Page:
+    """The page with a comment as GitHub renders it."""
+    body = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
+    # What GitHub makes of a list of boxes after its parser: no bullets, and the box stands in its line.
+    body = re.sub(r'<li>(<input type="checkbox"[^>]*>)(\s*<p>)?', r'<li class="task-list-item">\2\1', body)
+    page.set_content(COMMENT.format(style=sheet, body=body))
+    return page
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+
+def unfolded(page: Page) -> Page:
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    return page
+
+
+def keep(page: Page, name: str, **options: object) -> None:
+    assert page.context.browser is not None
+    bench = page.context.browser.new_page()
+    (IMAGES / name).write_bytes(smaller(bench, page.screenshot(**options)))
+    bench.close()
+
+
+def smaller(page: Page, png: bytes, colours: int = 64) -> bytes:
+    """The same picture with a palette: letters on a ground need few colours, and the file is a third."""
+    width, height, pixels = page.evaluate("""async data => {
+        const image = await createImageBitmap(await (await fetch("data:image/png;base64," + data)).blob());
+        const canvas = new OffscreenCanvas(image.width, image.height), paint = canvas.getContext("2d");
+        paint.drawImage(image, 0, 0);
+        const bytes = paint.getImageData(0, 0, image.width, image.height).data;
+        let text = "";
+        for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+        return [image.width, image.height, btoa(text)];
+    }""", base64.b64encode(png).decode())
+    rgb = np.frombuffer(base64.b64decode(pixels), np.uint8).reshape(-1, 4)[:, :3].astype(np.int64)
+    codes, where, counts = np.unique(rgb @ [65536, 256, 1], return_inverse=True, return_counts=True)
+    found = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], 1)
+    distance, nearest = np.full(len(found), 1 << 20), np.zeros(len(found), np.uint8)
+    palette = []
+    for number in range(min(colours, len(found))):
+        # By frequency alone a small red cross would turn grey.
+        palette.append(found[int((distance * counts).argmax())])
+        further = ((found - palette[-1]) ** 2).sum(1)
+        nearest[further < distance] = number
+        distance = np.minimum(distance, further)
+    rows = np.insert(nearest[where].reshape(height, width), 0, 0, axis=1)  # each row begins with its filter: none
+    parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)), (b"PLTE", np.array(palette, np.uint8).tobytes()),
+             (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+                                           for kind, data in parts)
+
+
+def photograph(browser: Browser, seen: dict[str, str], sheet: str, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 872, "height": 600})
+    for name in ("comment", "comment-approval", "comment-green"):
+        keep(written(page, sheet, seen[name]), f"{name}.png", full_page=True)
+    keep(unfolded(written(page, sheet, seen["comment"])), "comment-open.png", full_page=True)
+    report.write_text(seen["report"], encoding="utf-8")
+    for name, width, height, scale, scheme, part in (("light", 1180, 1180, 1, "light", ""), ("dark", 1180, 1000, 1, "dark", "#q=q086"),
+                                                     ("phone", 360, 860, 2, "light", "")):
+        context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale, color_scheme=scheme,
+                                      reduced_motion="reduce")
+        page = context.new_page()
+        page.goto(report.as_uri() + part)
+        keep(page, f"report-{name}.png")
+        context.close()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="retrieval-gate-pictures-") as folder:
         place = Path(folder)
-        run_demo(place / "demo", "tempting")
-        sheet = style(place)
-        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 980, "height": 1200})
-        body = cmarkgfm.github_flavored_markdown_to_html((place / "demo" / "comment.md").read_text(encoding="utf-8"),
-                                                         Options.CMARK_OPT_UNSAFE)
-        page.set_content(PAGE.format(style=sheet, body=body))
-        page.screenshot(path=ROOT / "docs/images/comment.png", full_page=True)
-        page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-        page.screenshot(path=ROOT / "docs/images/comment-open.jpg", full_page=True, type="jpeg", quality=60)
-        browser.close()
+        place.chmod(0o755)  # the retriever may run as another user
+        # A Python in somebody's closed home would be remarked upon in every picture.
+        own = patch("gate.retrievers.team.isolation.other_user", return_value=None)
+        with own, FakeGitHub(start=datetime(2026, 2, 2, 9, 30, tzinfo=UTC)) as fake:
+            seen = live(fake, place)
+            fake.assert_clean()
+        with sync_playwright() as play:
+            chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+            browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-lcd-text"])
+            photograph(browser, seen, style(place), place / "report.html")
+            browser.close()
 
 
 if __name__ == "__main__":

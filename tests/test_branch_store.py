@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gate.baseline.branch_store import BranchStore
+from gate.baseline.home import Home
 from gate.baseline.manifest import read_manifest
 from gate.baseline.record import pack, unpack
 from gate.github.repository import Repository
@@ -247,9 +248,9 @@ def by_an_app(story, files, message):
 def refused(story):
     """Why a search from main's tip passes things over."""
     repository = Repository(Transport(story.fake.url, story.fake.job_token), story.repo.full_name)
-    store = BranchStore(repository, BaselineSettings(store="branch"), "default", repository_id=story.repo.id, default_branch="main",
-                        workflow=GATE_PATH, clock=lambda: story.fake.clock.now.timestamp())
-    return store.find(story.repo.tip).refused
+    home = Home(repository, BaselineSettings(store="branch"), "default", story.repo.id, "main", GATE_PATH,
+                clock=lambda: story.fake.clock.now.timestamp())
+    return BranchStore(home).find(story.repo.tip).refused
 
 
 def naming(story, run):

@@ -32,6 +32,18 @@ def test_no_document_holds_both_sides_of_a_merge(file):
     assert not re.search(r"^(<{7}|={7}|>{7})( |$)", file.read_text(), re.M)
 
 
+def test_every_picture_is_linked_somewhere_and_every_linked_one_is_there():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    link = re.compile(r"\]\(((?:[\w./-]*/)?images/[^)]+)\)")
+    linked = {(page.parent / path).resolve() for page in pages for path in link.findall(page.read_text())}
+    assert linked == set((ROOT / "docs" / "images").resolve().iterdir())
+
+
+def test_what_is_seen_on_a_picture_is_also_said():
+    shown = re.findall(r"!\[([^]]*)\]\(docs/images/", README)
+    assert shown and all(len(words.split()) > 10 for words in shown)
+
+
 def test_every_input_of_the_action_is_read_in_both_spellings_and_documented():
     for name in ACTION["inputs"]:
         for spelling in (f"INPUT_{name.upper()}", f"INPUT_{name.upper().replace('-', '_')}"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gate import jsonio
-from gate.baseline.choose import Candidate, Origin, Wanted, refusal
+from gate.baseline.choose import Candidate, Origin, refusal
 from gate.baseline.found import Found, Missing, days_until
+from gate.baseline.home import Home
 from gate.baseline.latest import same_answers
 from gate.baseline.lookups import run_facts
 from gate.baseline.record import BASELINES, Record, unpack
@@ -24,10 +24,8 @@ from gate.github.artifact_upload import SUFFIXES
 from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_run_artifacts
 from gate.github.branches import MAX_BLOB, Branch
 from gate.github.failures import Gone, NotFound
-from gate.github.repository import Repository
 from gate.history import Point
 from gate.reports.report import BaselineInfo, InputChange
-from gate.settings import BaselineSettings
 
 # What the proposed bytes are called in the report folder and its artifact.
 PROPOSAL = "baseline.json.gz"
@@ -49,23 +47,9 @@ class Committed(NamedTuple):
 class FileStore:
     """The baseline as ``path`` (from the repository's root). ``keep``: takes a name and bytes that go with the reports."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        settings: BaselineSettings,
-        gate: str,
-        path: str,
-        *,
-        repository_id: int,
-        default_branch: str,
-        workflow: str,
-        keep: Callable[[str, bytes], None],
-        server_url: str = "https://github.com",
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._repository, self._path, self._keep, self._clock = repository, path, keep, clock
-        self._url = f"{server_url}/{repository.full_name}"
-        self._wanted = Wanted((path,), gate, repository_id, default_branch, settings.workflow or workflow)
+    def __init__(self, home: Home, path: str, keep: Callable[[str, bytes], None]) -> None:
+        self._repository, self._path, self._keep = home.repository, path, keep
+        self._clock, self._url, self._wanted = home.clock, home.url, home.wanted(path)
         self._current: Record | None = None
 
     # -- finding -------------------------------------------------------------------------------------------------------

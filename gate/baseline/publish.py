@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.baseline.approval import WRITERS, Eligibility, judge
 from gate.baseline.found import CLEAN
@@ -71,6 +72,34 @@ def not_seen_by_the_approver(repository: Repository, context: Context, approval:
     return (f"The approval of #{approval.pull_request} does not cover what landed on the default branch before it: {why}, and the approved "
             "commit did not contain it. If that run is still under way, run this job again when it has passed; otherwise update the branch "
             "of the next pull request and approve that.")
+
+
+class Grant(NamedTuple):
+    """What this push is allowed. ``approval``: of what it merged; ``provenance``: of the baseline that it may make, None where it may make
+    none; ``why_not``: why an approval that there may be does not count, "" where nothing is to be said."""
+
+    approval: Eligibility | None
+    provenance: Provenance | None
+    why_not: str
+
+
+def grant_of(repository: Repository, context: Context, label: str, found: Found | Missing, sleep: Callable[[float], None]) -> Grant:
+    """What the approval of this push allows, given the baseline that there is."""
+    approval, why_not = merged_approval(repository, context, label, sleep)
+    if approval is None or not approval.eligible:
+        return Grant(approval, None, why_not)
+    if isinstance(found, Found):
+        why_not = why_not or not_seen_by_the_approver(repository, context, approval, found)
+    return Grant(approval, None if why_not else approved(approval), why_not)
+
+
+def first_provenance(repository: Repository, context: Context, missing: Missing) -> Provenance:
+    """Of a baseline that is made without one before it and without an approval. Raises the error of ``missing``: a baseline that is lost
+    comes back only by a person's doing; waiting for its expiry is not an approval."""
+    by = "" if missing.kind == "never" else may_start_afresh(repository, context)
+    if missing.kind != "never" and not by:
+        raise missing.error()
+    return Provenance(by=by)
 
 
 def may_start_afresh(repository: Repository, context: Context) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gate.baseline.artifact_shelf import ArtifactShelf
-from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest, Wanted
+from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest
 from gate.baseline.found import Found, Missing
+from gate.baseline.home import Home
 from gate.baseline.lookups import Lookups
 from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import BASELINES, MAX_PACKED, Record, pack, unpack
@@ -17,9 +17,7 @@ from gate.baseline.search import Search
 from gate.baseline.standing import Standing, newest_standing
 from gate.baseline.timeline import history_bytes
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
-from gate.github.repository import Repository
 from gate.history import Point
-from gate.settings import BaselineSettings
 
 __all__ = ["ArtifactStore", "Found", "Missing", "Published", "Store", "check_publishable"]
 
@@ -67,29 +65,14 @@ def overtaken(other: Standing) -> str:
 
 
 class ArtifactStore:
-    """Baselines as artifacts ``<settings.artifact>-<gate>``. ``workflow``: the running workflow's file, used unless the
-    settings name another; ``service``: makes the upload service when something is published."""
+    """Baselines as artifacts ``<settings.artifact>-<gate>``. ``service``: makes the upload service when something is published."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        settings: BaselineSettings,
-        gate: str,
-        *,
-        repository_id: int,
-        default_branch: str,
-        workflow: str,
-        server_url: str = "https://github.com",
-        service: Callable[[], ArtifactService] | None = None,
-        clock: Callable[[], float] = time.time,
-        session: Any = None,
-    ) -> None:
-        self.name = f"{settings.artifact}-{gate}"
-        self._repository, self._service, self._clock = repository, service, clock
-        self._url = f"{server_url}/{repository.full_name}"
+    def __init__(self, home: Home, service: Callable[[], ArtifactService] | None = None, session: Any = None) -> None:
+        self.name = f"{home.settings.artifact}-{home.gate}"
+        self._repository, self._service, self._clock, self._url = home.repository, service, home.clock, home.url
         names = tuple(self.name + suffix for suffix in SUFFIXES)
-        self._wanted = Wanted(names, gate, repository_id, default_branch, settings.workflow or workflow)
-        self._shelf = ArtifactShelf(repository, names, self._url, session)
+        self._wanted = home.wanted(*names)
+        self._shelf = ArtifactShelf(home.repository, names, home.url, session)
         self._seen: int | None = None
 
     def find(self, base_sha: str, own_run_id: int = 0) -> Found | Missing:

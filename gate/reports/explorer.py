@@ -29,13 +29,10 @@ _FACTS = 5  # relevant documents whose fate is told in sentences
 _JOINERS = "\u200c\u200d"  # without them Persian words and many emoji fall apart
 _ID, _QUERY, _TAG, _NAME, _TITLE, _SENTENCE = 120, 500, 80, 160, 160, 600
 
-COMPARED = ("lost", "worse", "same", "better", "gained")
-ALONE = ("missed", "found")
-OTHERS = ("not compared", "failed", "unanswerable")
-
 
 class Line(NamedTuple):
-    """A row of the table. ``before`` and ``now``: ranks of the first gold unit; ``old`` and ``new``: the primary metric; None: none."""
+    """A row of the table. ``kind``: lost, worse, gained, better, same or not compared, without a baseline found or missed; failed or
+    unanswerable. ``before`` and ``now``: ranks of the first gold unit; ``old`` and ``new``: the primary metric; None: none."""
 
     id: str
     kind: str

@@ -40,13 +40,11 @@ class Sealed(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``was``: what held its rank."""
+    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``why``: a sentence, or empty."""
 
     row: rows.FlipRow
     address: str
     why: str
-    was: str = ""
-    was_title: str = ""
 
 
 def render_html(report: Report) -> str:
@@ -143,14 +141,12 @@ def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
 
 def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, str]) -> list[Flip]:
     shown = tuple(changes[:FLIPS])
-    return [_flip(report, change, row, addresses.get(row.id, "")) for change, row in zip(shown, rows.flip_rows(report, shown), strict=True)]
+    return [_flip(row, addresses.get(row.id, "")) for row in rows.flip_rows(report, shown)]
 
 
-def _flip(report: Report, change: QueryChange, row: rows.FlipRow, address: str) -> Flip:
-    found = rows.ranked(report, report.baseline_run, change.id) if row.instead and change.baseline_rank else []
-    was = found[change.baseline_rank - 1] if change.baseline_rank and change.baseline_rank <= len(found) else ""
+def _flip(row: rows.FlipRow, address: str) -> Flip:
     gap = _GAPS.get(row.gap, f"{row.gap[:1].upper()}{row.gap[1:]} came back.")
-    return Flip(row, address, _STAGES.get(row.stage, gap), was, rows.title_of(report, was))
+    return Flip(row, address, _STAGES.get(row.stage, gap))
 
 
 def _ranks(report: Report, comparison: Comparison) -> list[tuple[int | None, int | None]]:

@@ -79,7 +79,7 @@ def test_any_text_survives_in_a_script_element_and_cannot_end_it(value):
 def test_a_lost_query_says_what_held_its_rank_and_what_holds_it_now():
     text = render_html(build.failing())
     first = text.split('<ul class="flips">')[1].split("</li>")[0]
-    assert "1 → not found" in first and 'href="#q=q000"' in first and "ERR-4400" in first
+    assert "1 → not in the top 20" in first and 'href="#q=q000"' in first and "ERR-4400" in first
     assert "Rank 1 was held by <code>doc-q000</code>, now by" in first and "Runbook 0, part 1" in first
     assert "10 queries lost their answer" in text and "1 query found its answer" in text
 
