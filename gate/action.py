@@ -154,7 +154,7 @@ class Step:
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
-        asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
+        asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat, show_queries=self.around.show_queries)
         evaluated = self.evaluated = pipeline.evaluate(asked, self.world, shown_on(sys.stdout), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, excerpts=evaluated.excerpts, notes=evaluated.notes)

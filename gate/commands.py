@@ -28,7 +28,7 @@ def compare(options: Namespace) -> int:
 
     # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    policy, gate, splits, facts = Policy(), "default", (), {}
+    policy, gate, splits, facts, show_queries = Policy(), "default", (), {}, True
     if options.tier and not options.config:
         raise InvalidInput("--tier: there is no configuration whose tier it could be", "name one with --config")
     if options.config:
@@ -36,6 +36,7 @@ def compare(options: Namespace) -> int:
 
         settings = load_settings(options.config, tier=options.tier or "pr")
         policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
+        show_queries = settings.show_queries
     golden = read_golden(options.golden)
     judged = of_splits(golden, splits)
     candidate, baseline = references.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
@@ -43,8 +44,8 @@ def compare(options: Namespace) -> int:
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = references.load_reference(options.latest) if options.latest else None
-    report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate, metadata=facts), splits=splits,
-                             latest=latest, plain=candidate.plain)
+    around = pipeline.Circumstances(gate, metadata=facts, show_queries=show_queries)
+    report = pipeline.assess(golden, candidate.run, baseline, policy, around, splits=splits, latest=latest, plain=candidate.plain)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
