@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Run
+from gate.statistics.tests01 import mcnemar
 
 FEWEST = 3
 ALPHA = 0.05
@@ -49,7 +50,8 @@ def side_of(run: Run, ids: Sequence[str], k: int) -> Side:
 
 
 class Case(NamedTuple):
-    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones."""
+    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones;
+    ``moved``: those whose score changed, in either direction, with that direction."""
 
     golden: GoldenSet
     before: Side
@@ -57,7 +59,14 @@ class Case(NamedTuple):
     worse: tuple[str, ...]
     lost: tuple[str, ...]
     rest: tuple[str, ...]
+    moved: tuple[tuple[str, bool], ...]
     k: int
+
+    def fell(self, has: Callable[[Query], bool]) -> bool:
+        """Whether more queries with a property got worse than better, beyond chance: noise moves some kinds of queries more than others,
+        and in both directions alike."""
+        down = [worse for i, worse in self.moved if has(self.golden.by_id[i])]
+        return 2 * sum(down) > len(down) and mcnemar(len(down) - sum(down), sum(down))[1] / 2 <= ALPHA
 
 
 def relevant_of(query: Query) -> set[str]:

@@ -15,6 +15,7 @@ from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, Side, relevant_of, side_of
 from gate.runs import Run
+from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.tests01 import mcnemar
 from gate.traits import traits
 
@@ -23,6 +24,7 @@ _NEAR_TOP = 3
 _MOST_WORSE, _MOST_OTHERS = 600, 1200
 # From here on a cause says why the queries are worse, and what else they have in common is where it hit.
 _SAID = 0.8
+_TELLING = 5  # fewer coins that fall alike are no news at ALPHA
 _DIGITS = "0123456789"
 
 
@@ -39,7 +41,8 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     others = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
     k = comparison.flip_k or 10
     old, new = (side_of(side, (*worse[:_MOST_WORSE], *others), max(k, _NEAR_TOP)) for side in (before, after))
-    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, k)
+    moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > 1e-12]
+    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
     falls, ci = _falls(case), comparison.main.ci
     fell = ci is not None and ci.hi < 0
     shifted = _kept(_shifted(case, falls))
@@ -50,8 +53,9 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     intruders = [] if known else _kept(_intruders(case))
     stirred = sum(how == "stirred" for how in falls.values())
     apart = bool(plain or intruders or tagged)
-    everywhere = [_everywhere(case, stirred, apart)] if not (shifted or index or plain) and (
-        2 * stirred >= len(case.worse) if apart else True) and (fell or 4 * len(worse) >= len(comparison.paired)) else []
+    much = fell or (4 * len(worse) >= len(comparison.paired) and case.fell(bool))
+    unsaid = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
+    everywhere = [_everywhere(case, stirred, apart)] if much and unsaid else []
     groups = [shifted, index, plain, everywhere, intruders, tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
     causes = [pattern.cause for pattern in found]
@@ -137,8 +141,8 @@ def _intruders(case: Case) -> Pattern | None:
         fresh = set(case.after.top[i][:case.k]) - set(case.before.top[i][:case.k]) - relevant_of(case.golden.by_id[i])
         for doc in fresh:
             came[doc].append(i)
-    least = max(FEWEST, len(case.worse) // 5)
-    names = sorted((doc for doc, ids in came.items() if len(ids) >= least), key=lambda doc: (-len(came[doc]), doc))
+    least, credible = max(FEWEST, len(case.worse) // 5), _arrived(case)
+    names = sorted((doc for doc, ids in came.items() if len(ids) >= least and doc in credible), key=lambda doc: (-len(came[doc]), doc))
     if not names:
         return None
     hit = {i for doc in names for i in came[doc]}
@@ -149,6 +153,20 @@ def _intruders(case: Case) -> Pattern | None:
                    f"{_named(f'{doc} ({len(came[doc])} times)' for doc in names if doc in public)}.",
                    "Documents that match almost everything: boilerplate, a table of contents, near-duplicates, an empty or huge chunk, or "
                    "vectors that were not normalised. Look at their text and length.")
+
+
+def _arrived(case: Case) -> set[str]:
+    """Documents that came into the top of more queries, over all of them, than they left, beyond chance (sign test, Benjamini and
+    Hochberg's correction over those that moved often enough to tell): in any corpus some documents are everywhere and come and go."""
+    moved: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for i in (*case.worse, *case.rest):
+        old, new, wanted = set(case.before.top[i][:case.k]), set(case.after.top[i][:case.k]), relevant_of(case.golden.by_id[i])
+        for at, docs in enumerate((new - old - wanted, old - new - wanted)):
+            for doc in docs:
+                moved[doc][at] += 1
+    told = sorted(doc for doc, both in moved.items() if sum(both) >= _TELLING)
+    p_values = [mcnemar(came, left)[1] / 2 if came > left else 1.0 for came, left in map(moved.__getitem__, told)]
+    return {doc for doc, q in zip(told, benjamini_hochberg(p_values), strict=True) if q <= ALPHA}
 
 
 def _fewer(case: Case) -> Pattern | None:

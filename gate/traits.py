@@ -56,12 +56,13 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
         having = len(hits) + sum(map(has, queries[len(group):]))
         # By what all queries have, which the failures do not decide: otherwise the corrections would be for too few.
         if FEWEST <= having < len(ids):
-            counted.append((kind, words, cause, hits, having))
-    q_values = benjamini_hochberg([enrichment_p(len(hits), len(group), having, len(ids)) for _, _, _, hits, having in counted])
+            counted.append((kind, words, cause, has, hits, having))
+    q_values = benjamini_hochberg([enrichment_p(len(hits), len(group), having, len(ids)) for *_, hits, having in counted])
     found = [(q, Pattern(kind, hits, f"{len(hits)} of {plural(len(group), what)} {words}; of all {len(ids)} queries {having} "
                                      "do.", "" if known else cause))
-             for (kind, words, cause, hits, having), q in zip(counted, q_values, strict=True)
-             if len(hits) >= FEWEST and q <= (_CALM if calm else ALPHA) and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)]
+             for (kind, words, cause, has, hits, having), q in zip(counted, q_values, strict=True)
+             if len(hits) >= FEWEST and q <= (_CALM if calm else ALPHA) and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)
+             and case.fell(has)]
     # The same queries under a second description say nothing new; the team's own word for them says more than their length.
     found.sort(key=lambda pair: 0 if pair[1].kind in ("exact-terms", "script") else 1 if pair[1].kind.startswith("tag ") else 2)
     told: list[tuple[float, Pattern]] = []

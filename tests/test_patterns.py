@@ -1,5 +1,6 @@
 """What failures have in common: each cause leaves its trace, and what is harmless leaves none."""
 
+import random
 import time
 
 import pytest
@@ -190,3 +191,26 @@ def test_an_apostrophe_in_a_word_names_nothing_exactly():
                              enumerate(golden.queries)))
     good = {f"q{n}": [f"d{n}", f"x{n}"] for n in range(40)}
     assert "exact-terms" not in [p.kind for p in patterns(golden, good, good | {f"q{n}": [f"x{n}", f"d{n}"] for n in range(8)})]
+
+
+def noisy(run, rng, much):
+    found = {}
+    for i, ranking in run.rankings.items():
+        scores = [score * (1 + rng.gauss(0, much)) for score in ranking.scores]
+        order = sorted(range(len(scores)), key=lambda at: -scores[at])
+        found[i] = Ranking([ranking.docs[at] for at in order], [scores[at] for at in order])
+    return Run(found)
+
+
+@pytest.mark.parametrize(("name", "base"), [("anthropic-docs", "dense"), ("anthropic-docs", "bm25"), ("squad2-dev", "dense")])
+def test_noise_alone_has_no_pattern(data, name, base):
+    """A search that moves on its own, by much, against itself: many queries are worse, as many are better."""
+    golden, run = read_golden(data / "collections" / name / "golden.jsonl"), references.load_reference(
+        data / "runs" / name / f"{base}.jsonl.gz").run
+    told = 0
+    for seed in range(10):
+        rng = random.Random(seed)
+        before, after = noisy(run, rng, 0.1), noisy(run, rng, 0.1)
+        report = pipeline.assess(golden, after, references.Reference(before), Policy(), plain=True)
+        told += bool(report.patterns)
+    assert told <= 2
