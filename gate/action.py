@@ -28,8 +28,9 @@ from gate.baseline.publish import (
 from gate.baseline.record import Provenance
 from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import Outside, deliver, inside_path, show_printed, where
+from gate.delivery import REPORT_ARTIFACT, Outside, deliver, inside_path, show_printed, where
 from gate.errors import EXIT_CANNOT_DECIDE, CannotDecide, GateError, GitHubError, InvalidInput
+from gate.explaining import of_workflow
 from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
@@ -136,6 +137,10 @@ class Step:
         evaluated, settings = self.evaluated, self.settings
         if self.extra:
             self.updated = "proposed"
+        if settings := self.settings:
+            names = f"{settings.baseline.artifact}-{settings.gate}", settings.baseline.path
+            report = replace(report, explain=of_workflow(str(report.metadata.get("run_id") or ""), REPORT_ARTIFACT + report.gate,
+                                                         report.baseline_info, names, self.inputs.config, settings.tier))
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)

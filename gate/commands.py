@@ -6,11 +6,13 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
+from gate.explaining import of_files
 from gate.policy import Policy
 from gate.reports.report import Report
 from gate.runs import run_lines
@@ -46,6 +48,7 @@ def compare(options: Namespace) -> int:
     latest = references.load_reference(options.latest) if options.latest else None
     around = pipeline.Circumstances(gate, metadata=facts, show_queries=show_queries)
     report = pipeline.assess(golden, candidate.run, baseline, policy, around, splits=splits, latest=latest, plain=candidate.plain)
+    report = replace(report, explain=of_files(options.baseline, options.candidate, options.golden, options.config, options.tier))
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
 
@@ -87,6 +90,8 @@ def run(options: Namespace) -> int:
         report = pipeline.failure_report(error, settings.policy, around)
     lacking = evaluated.failure or (report.problems and any(ranking.error for each in (evaluated.run, *evaluated.repeats)
                                                             for ranking in each.rankings.values()))
+    if options.baseline and (answers := options.out or options.record):
+        report = replace(report, explain=of_files(options.baseline, answers, None, options.config, options.tier))
     if options.record and report.problems:
         print(f"{options.record}: not written, there is no complete run to record", file=sys.stderr)
     elif options.record:
@@ -139,10 +144,11 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
 
         console.show_markdown(render_comment(report))
     else:
-        from gate.reports.paint import wanted
+        from gate.reports.paint import columns, wanted
         from gate.reports.text import render_text
 
-        print(render_text(report, color=wanted(os.environ, sys.stdout is not None and sys.stdout.isatty())), end="")
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        print(render_text(report, wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code

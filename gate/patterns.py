@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from gate.comparison import Comparison
-from gate.explain.scores import PARTED, STIRRED, UNMATCHED, fall
+from gate.explain.scores import PARTED, STIRRED, UNMATCHED, by_rank, fall
 from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, Side, relevant_of, side_of
@@ -100,7 +100,9 @@ def _vanished(case: Case) -> Pattern | None:
 
 def _falls(case: Case) -> dict[str, str]:
     """Worse query → what its scores say of the fall, where the runs have scores."""
-    found = {}
+    found: dict[str, str] = {}
+    if by_rank(case.before.run):
+        return found
     for i in case.worse:
         before, after = (side.run.rankings.get(i) for side in (case.before, case.after))
         if before is not None and after is not None and (said := fall(before, after, relevant_of(case.golden.by_id[i]), case.k)):
@@ -142,8 +144,8 @@ def _intruders(case: Case) -> Pattern | None:
         for doc in fresh:
             came[doc].append(i)
     least, credible = max(FEWEST, len(case.worse) // 5), _arrived(case)
-    names = sorted((doc for doc, ids in came.items() if len(ids) >= least and doc in credible), key=lambda doc: (-len(came[doc]), doc))
-    if not names:
+    names = sorted((doc for doc, ids in came.items() if len(ids) >= least), key=lambda doc: (-len(came[doc]), doc))
+    if credible.isdisjoint(names):
         return None
     hit = {i for doc in names for i in came[doc]}
     public = {doc for doc in names if not all(case.golden.by_id[i].blind for i in came[doc])}

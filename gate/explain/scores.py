@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from gate.explain.model import Fact, Place
-from gate.runs import Ranking
+from gate.runs import Ranking, Run
 
 _SAME = 0.005  # of the larger score: half precision and another order of summing stay below it
 _FEWEST = 3
 MOST, FEW = 0.8, 0.2
 _RISEN = 0.05
+_LOOKED_AT, _SERIES = 20, 3
 
 
 PARTED = ("The same contents under other ids: ids and rows of the index are out of step by one or more (a header line, a skipped or empty "
@@ -57,6 +59,17 @@ class Signature(NamedTuple):
 def same(one: float, other: float) -> bool:
     """Whether two scores are one and the same number, computed twice."""
     return abs(one - other) <= _SAME * max(abs(one), abs(other))
+
+
+def by_rank(run: Run) -> bool:
+    """Whether its scores only say the rank over again (1, 1/2, 1/3 …, or a fusion of ranks): two queries have the same ones."""
+    series = []
+    for query_id in islice(run.rankings, _LOOKED_AT):
+        scores = (run.rankings[query_id].scores or [])[:_SERIES]
+        if len(scores) == _SERIES and scores in series:
+            return True
+        series.append(scores)
+    return False
 
 
 def signature(before: Ranking, after: Ranking, wanted: Collection[str], k: int) -> Signature | None:

@@ -61,6 +61,7 @@ class Report:
     ``patterns``: what the worse queries have in common.
     ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
     (ids, characters) → id → text; None where there is no snapshot.
+    ``explain``: commands that say why the query :data:`gate.explaining.ID` moved; empty where none can.
     """
 
     gate: str
@@ -91,3 +92,4 @@ class Report:
     noise: Repeats | None = None
     findings: Findings | None = None
     patterns: tuple[Pattern, ...] = ()
+    explain: tuple[str, ...] = ()
