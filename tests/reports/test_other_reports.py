@@ -153,4 +153,4 @@ def test_what_a_step_has_written_to_its_summary_takes_from_the_room(tmp_path):
         path.write_bytes(b"x" * already)
         write_summary(report, str(path))
         assert already < path.stat().st_size <= 1024 * 1024
-        assert "showing" in path.read_text(encoding="utf-8")
+        assert "Showing " in path.read_text(encoding="utf-8")
