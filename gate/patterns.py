@@ -38,32 +38,41 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     rest = [i for i in comparison.paired if i not in bad]
     whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
     lost = tuple(change.id for change in comparison.lost if change.id in bad)
-    others = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
+    sample = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
     k = comparison.flip_k or 10
-    old, new = (side_of(side, (*worse[:_MOST_WORSE], *others), max(k, _NEAR_TOP)) for side in (before, after))
+    old, new = (side_of(side, (*worse[:_MOST_WORSE], *sample), max(k, _NEAR_TOP)) for side in (before, after))
     moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > 1e-12]
-    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
+    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
     falls, ci = _falls(case), comparison.main.ci
     fell = ci is not None and ci.hi < 0
     shifted = _kept(_shifted(case, falls))
-    index = _kept(_vanished(case), _fewer(case), _unmatched(case, falls))
+    fewer = _fewer(case)
+    # Where hardly anything comes back, documents are missing everywhere.
+    index = _kept(None if shifted or _explains(fewer, case) else _vanished(case), fewer, _unmatched(case, falls))
     known = len({i for pattern in (*shifted, *index) for i in pattern.queries}) >= _SAID * len(case.worse)
+    intruders = None if known else _newcomers(case) or _intruders(case)
+    if intruders and (intruders.kind == "newcomers" or _explains(intruders, case)):
+        index, intruders, known = [*index, intruders], None, known or _explains(intruders, case)
     common = traits(case, known, calm=not fell and len(case.lost) < FEWEST)
     plain, tagged = ([pattern for pattern in common if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
-    intruders = [] if known else _kept(_intruders(case))
+    others = _kept(intruders)
     stirred = sum(how == "stirred" for how in falls.values())
-    apart = bool(plain or intruders or tagged)
+    apart = bool(plain or others or tagged)
     much = fell or (4 * len(worse) >= len(comparison.paired) and case.fell(bool))
     unsaid = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
     everywhere = [_everywhere(case, stirred, apart)] if much and unsaid else []
-    groups = [shifted, index, plain, everywhere, intruders, tagged]
+    groups = [shifted, index, plain, everywhere, others, tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
     causes = [pattern.cause for pattern in found]
     found = [pattern if pattern.cause not in causes[:at] else pattern._replace(cause="") for at, pattern in enumerate(found)]
     if whole:
         return tuple(found)
-    sample = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
-    return tuple(pattern._replace(seen=sample + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
+    part = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
+    return tuple(pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
+
+
+def _explains(pattern: Pattern | None, case: Case) -> bool:
+    return pattern is not None and len(pattern.queries) >= _SAID * len(case.worse)
 
 
 def _kept(*patterns: Pattern | None) -> list[Pattern]:
@@ -88,12 +97,20 @@ def _vanished(case: Case) -> Pattern | None:
     gone, come = _near_top(case.before), _near_top(case.after)
     gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
     lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & relevant_of(case.golden.by_id[i])]
-    if len(lost) < FEWEST or len(gone) <= len(come) or mcnemar(len(gone), len(come))[1] / 2 > ALPHA:
+    more = len(gone) > len(come) and mcnemar(len(gone), len(come))[1] / 2 <= ALPHA
+    if len(lost) < FEWEST or not (more or 2 * len(lost) >= len(case.worse)):
         return None
     names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before.top[i][:case.k]
                           if doc in gone and doc in relevant_of(case.golden.by_id[i]))
-    return Pattern("vanished", tuple(lost), f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns "
-                   f"for no query at all{_named(names)}.",
+    seen = (f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns for no query at all"
+            f"{_named(names)}")
+    if not more:
+        public = {doc for i in case.worse if not case.golden.by_id[i].blind for doc in case.after.top[i][:_NEAR_TOP]}
+        return Pattern("renamed", tuple(lost), f"{seen}; in their place stand documents that the baseline returns for none"
+                       f"{_named(sorted(come & public), 3)}.",
+                       "Documents have other ids now (a path, a prefix, an ending, a new numbering), or the index holds another corpus: "
+                       "lay the ids of both runs side by side.")
+    return Pattern("vanished", tuple(lost), f"{seen}.",
                    "These documents are not in the index any more, or have other ids: compare the number of documents and the ids with "
                    "the baseline's, and look at what was filtered or failed while indexing.")
 
@@ -169,6 +186,22 @@ def _arrived(case: Case) -> set[str]:
     told = sorted(doc for doc, both in moved.items() if sum(both) >= _TELLING)
     p_values = [mcnemar(came, left)[1] / 2 if came > left else 1.0 for came, left in map(moved.__getitem__, told)]
     return {doc for doc, q in zip(told, benjamini_hochberg(p_values), strict=True) if q <= ALPHA}
+
+
+def _newcomers(case: Case) -> Pattern | None:
+    """Documents in the top that the baseline returns for no query. Some always come, so those that left count against."""
+    before, after = ({doc for docs in side.top.values() for doc in docs[:case.k]} for side in (case.before, case.after))
+    come, gone = after - before, before - after
+    come, gone = come - case.before.returned(come), gone - case.after.returned(gone)
+    lost = [i for i in case.worse if come.intersection(case.after.top[i][:case.k])]
+    if len(lost) < FEWEST or 2 * len(lost) < len(case.worse) or len(come) <= len(gone) or mcnemar(len(come), len(gone))[1] / 2 > ALPHA:
+        return None
+    names = Counter(doc for i in lost if not case.golden.by_id[i].blind for doc in case.after.top[i][:case.k] if doc in come)
+    return Pattern("newcomers", tuple(lost), f"In {len(lost)} of {plural(len(case.worse), 'worse query')} documents stand in the top "
+                   f"{case.k} that the baseline returns for no query"
+                   f"{_named(f'{doc} ({n} times)' for doc, n in names.most_common())}.",
+                   "Documents that are new in the index: copies or near-duplicates of others, boilerplate, pages that were meant to be "
+                   "left out. If they answer the queries, label them, and put copies into one equivalence group.")
 
 
 def _fewer(case: Case) -> Pattern | None:

@@ -16,6 +16,7 @@ from gate.statistics.multiplicity import benjamini_hochberg
 _LEAST_LIFT = 1.5
 _MOST_TAGS = 3
 _ALIKE, _WITHIN = 0.7, 0.9
+_TELLING = ("exact-terms", "numbers", "script")
 _CALM = ALPHA / 5
 _EXACT = re.compile(r"\d|(?<!\w)[\"“'‘`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
 
@@ -34,6 +35,9 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
         ("exact-terms", "name something exactly (a number, a code, a name in quotes or capitals)",
          "The lexical part of the search: a tokenizer that drops or splits digits and punctuation, a missing keyword leg, a smaller weight "
          "for it.", lambda query: bool(_EXACT.search(query.text))),
+        ("numbers", "hold a number",
+         "Digits that are dropped, split off or written otherwise on one side: the tokenizer at indexing or at search, a normalisation.",
+         lambda query: any(char.isdigit() for char in query.text)),
         ("long-queries", f"are long ({plural(long, 'word')} or more)",
          "A limit on the length of the query: tokens cut off, or a parser that requires every word.",
          lambda query: len(query.text.split()) >= long > short),
@@ -64,11 +68,13 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
              if len(hits) >= FEWEST and q <= (_CALM if calm else ALPHA) and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)
              and case.fell(has)]
     # The same queries under a second description say nothing new; the team's own word for them says more than their length.
-    found.sort(key=lambda pair: 0 if pair[1].kind in ("exact-terms", "script") else 1 if pair[1].kind.startswith("tag ") else 2)
+    found.sort(key=lambda pair: 0 if pair[1].kind in _TELLING else 1 if pair[1].kind.startswith("tag ") else 2)
     told: list[tuple[float, Pattern]] = []
     for pair in found:
         if not any(_told(pair[1].queries, other.queries) for _, other in told):
             told.append(pair)
+    plain = [pattern for _, pattern in told if not pattern.kind.startswith("tag ")]
+    told = [pair for pair in told if pair[1] in plain or not any(_told(pair[1].queries, other.queries) for other in plain)]
     found = [pair for pair in told if not known or 2 * len(pair[1].queries) >= len(group)]
     tags = sorted((pair for pair in found if pair[1].kind.startswith("tag ")), key=lambda pair: (pair[0], pair[1].kind))
     return [pattern for pair in found if (pattern := pair[1]) and (not pattern.kind.startswith("tag ") or pair in tags[:_MOST_TAGS])]

@@ -142,7 +142,7 @@ def test_two_worse_queries_are_no_pattern():
 
 def test_documents_of_blind_queries_are_not_named():
     golden = golden_set({f"q{n}": [f"d{n}"] for n in range(20)}, split={f"q{n}": "blind" for n in range(20)})
-    found = (*patterns(golden, GOOD, GOOD | {f"q{n}": ["x"] for n in range(5)}),
+    found = (*patterns(golden, GOOD, GOOD | {f"q{n}": [f"x{n}", "x"] for n in range(5)}),
              *patterns(golden, GOOD, GOOD | {f"q{n}": ["boilerplate", f"d{n}"] for n in range(5)}))
     assert {p.kind for p in found} >= {"vanished", "intruders"}
     assert not any(name in p.seen for p in found for name in ("boilerplate", "d0", "d1"))
@@ -220,3 +220,24 @@ def test_noise_alone_has_no_pattern(data, name, base):
         report = pipeline.assess(golden, after, references.Reference(before), Policy(), plain=True)
         told += bool(report.patterns)
     assert told <= 2
+
+
+def test_renamed_documents_are_told_from_missing_ones():
+    after = {i: [f"wiki/{doc}.md" for doc in docs] for i, docs in GOOD.items()}
+    pattern, *more = patterns(GOLDEN, GOOD, after)
+    assert pattern.kind == "renamed" and len(pattern.queries) == 20 and "wiki/d0.md" in pattern.seen and "other ids" in pattern.cause
+    assert not any(p.cause for p in more)
+
+
+def test_documents_that_are_new_in_the_index():
+    after = {i: [f"copy of {docs[0]}", f"copy of {docs[1]}", *docs] for i, docs in GOOD.items()}
+    pattern, *_ = patterns(GOLDEN, GOOD, after)
+    assert pattern.kind == "newcomers" and "copy of d0" in pattern.seen and "near-duplicates" in pattern.cause
+
+
+def test_one_document_in_the_way_of_all_is_the_cause():
+    seen = {i: [*docs, "toc"] for i, docs in GOOD.items()}
+    seen["q0"] = [*GOOD["q0"], *(f"pad{n}" for n in range(10)), "toc"]
+    before = {i: [*docs[:3], *(f"pad{n}" for n in range(10)), *docs[3:]] for i, docs in seen.items()}
+    pattern, *more = patterns(GOLDEN, before, {i: ["toc", *(doc for doc in docs if doc != "toc")] for i, docs in before.items()})
+    assert pattern.kind == "intruders" and "toc (20 times)" in pattern.seen and "everywhere" not in [p.kind for p in more]
