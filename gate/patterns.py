@@ -6,6 +6,7 @@ each leave a trace over many queries, which this looks for.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -24,6 +25,8 @@ _NEAR_TOP = 3
 _MOST_WORSE, _MOST_OTHERS = 600, 1200
 # From here on a cause says why the queries are worse, and what else they have in common is where it hit.
 _SAID = 0.8
+_WORDS = re.compile(r"[^\W_]+")
+_NAMES = 300  # compared with one another, so not more
 _TELLING = 5  # fewer coins that fall alike are no news at ALPHA
 _DIGITS = "0123456789"
 
@@ -98,7 +101,7 @@ def _vanished(case: Case) -> Pattern | None:
     gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
     lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & relevant_of(case.golden.by_id[i])]
     more = len(gone) > len(come) and mcnemar(len(gone), len(come))[1] / 2 <= ALPHA
-    if len(lost) < FEWEST or not (more or 2 * len(lost) >= len(case.worse)):
+    if len(lost) < FEWEST or not (more or (2 * len(lost) >= len(case.worse) and _respelt(gone, come))):
         return None
     names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before.top[i][:case.k]
                           if doc in gone and doc in relevant_of(case.golden.by_id[i]))
@@ -113,6 +116,14 @@ def _vanished(case: Case) -> Pattern | None:
     return Pattern("vanished", tuple(lost), f"{seen}.",
                    "These documents are not in the index any more, or have other ids: compare the number of documents and the ids with "
                    "the baseline's, and look at what was filtered or failed while indexing.")
+
+
+def _respelt(gone: set[str], come: set[str]) -> bool:
+    """Whether most names that are gone are among those that came, with something around them or taken away. That documents go and others
+    come proves nothing: below the last result is not out of the index."""
+    came = [words for words in (frozenset(_WORDS.findall(doc.casefold())) for doc in sorted(come)[:_NAMES]) if words]
+    left = [frozenset(_WORDS.findall(doc.casefold())) for doc in sorted(gone)[:_NAMES]]
+    return 2 * sum(any(words <= other or other <= words for other in came) for words in left if words) > len(left)
 
 
 def _falls(case: Case) -> dict[str, str]:

@@ -229,6 +229,12 @@ def test_renamed_documents_are_told_from_missing_ones():
     assert not any(p.cause for p in more)
 
 
+def test_documents_that_fell_below_the_last_result_are_not_taken_for_renamed_ones():
+    """With few results a document that a query loses is returned for no other either, and what comes instead is new."""
+    after = GOOD | {f"q{n}": [f"other-{n}-{rank}" for rank in range(3)] for n in range(12)}
+    assert not {"renamed", "vanished", "newcomers"} & {p.kind for p in patterns(GOLDEN, GOOD, after)}
+
+
 def test_documents_that_are_new_in_the_index():
     after = {i: [f"copy of {docs[0]}", f"copy of {docs[1]}", *docs] for i, docs in GOOD.items()}
     pattern, *_ = patterns(GOLDEN, GOOD, after)
