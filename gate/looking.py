@@ -49,7 +49,7 @@ def evaluate(options: Namespace) -> int:
     if options.format == "json":
         console.show_json(scores_json(golden, scored))
     else:
-        console.show(scores_text(golden, scored))
+        console.show(scores_text(golden, scored), color=True)
     return 0
 
 
@@ -76,7 +76,7 @@ def history(options: Namespace) -> int:
 
         print(history_page(told), end="")
     else:
-        console.show(history_text(told))
+        console.show(history_text(told), color=True)
     return 0
 
 

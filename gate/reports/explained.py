@@ -29,8 +29,6 @@ def _painted(line: str, at: int) -> str:
     if not at:
         name, gap, rest = line.partition("  ")
         return paint(name, "1;36") + gap + rest
-    if line.startswith("    Likely: "):
-        return paint("    Likely:", "33") + line[len("    Likely:"):]
     return painted(line)
 
 

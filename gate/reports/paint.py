@@ -16,7 +16,7 @@ _CHANGE = re.compile(r"(?<=  )([+−]\d[\d.]*)(?=  |$)")
 _HEAD = re.compile(r"^[A-Z][^|]{2,80}$")
 _QUERY = re.compile(r"^( {2})(\S+)(   ?)(?=(?:\d+|not found) -> )")
 _COLUMNS = re.compile(r"^  (?:metric|query|tag|document|share|against)\b.*$")
-_NOTE = re.compile(r"^  (note|warning): ")
+_NOTE = re.compile(r"^  (note|warning): |^    Likely: ")
 
 
 def wanted(environ: Mapping[str, str], terminal: bool) -> bool:

@@ -124,7 +124,7 @@ def _patterns(report: Report) -> Iterator[str]:
     for pattern in report.patterns[:_MOST_PATTERNS]:
         yield f"  - {clean(pattern.seen, 400)}"
         if pattern.cause:
-            yield f"    {clean(pattern.cause, 400)}"
+            yield f"    Likely: {clean(pattern.cause, 400)}"
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:
