@@ -95,6 +95,16 @@ def test_comparing_by_a_configuration_hides_what_it_hides(project, capsys):
             assert ("Qmark" in capsys.readouterr().out) is marked
 
 
+def test_errors_in_a_run_file_quote_nothing_hidden_either(project, capsys, tmp_path):
+    project(False, "")
+    rows = [{"id": f"q{n}", "ranked": [], "error": f"service said: Qmark word{n}"} for n in range(30)]
+    (tmp_path / "failed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sides = ["--baseline", "main.json.gz", "--candidate", "failed.jsonl"]
+    assert main(["compare", "--golden", "golden.jsonl", "--config", "gate.yml", *sides]) == 3
+    shown = capsys.readouterr()
+    assert "the retriever failed on 30" in shown.err and "Qmark" not in shown.err + shown.out
+
+
 def test_an_error_keeps_its_kind_and_place():
     told = unquoted(Ranking([], error="the function raised KeyError: 'secret' (a/b.py:4).\n| a/b.py:4 in f: x\n| KeyError: 'secret'")).error
     assert told.startswith("the function raised KeyError (a/b.py:4); its message is not shown") and "secret" not in told
