@@ -16,6 +16,7 @@ from gate.retrievers.build import build_retriever
 from gate.runs import Ranking
 from gate.services.running import Services
 from gate.settings import Settings
+from gate.unquoted import unquoted, unquoted_problems
 from gate.world import World
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ class Asker(NamedTuple):
                 for query_id, ranking in retriever.retrieve([query for query in queries if query.id not in rankings], self.settings.depth):
                     if ranking.error:
                         services.check()
+                        ranking = ranking if self.settings.show_queries else unquoted(ranking)
                     rankings[query_id] = ranking
                     if self.journal:
                         self.journal.add(by_id[query_id], ranking, number)
                     if self.progress:
                         self.progress(len(rankings), len(queries))
         except RetrieverFailed as error:
-            failure = error
+            failure = error if self.settings.show_queries else RetrieverFailed(unquoted_problems(error.problems, queries), error.cure)
         captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
         ordered = {query.id: rankings[query.id] for query in queries if query.id in rankings}
         described = dict(retriever.describe()) | ({"services": services.describe()} if self.settings.services else {})

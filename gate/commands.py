@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
+from gate.explaining import of_files
 from gate.policy import Policy
 from gate.reports.report import Report
 from gate.runs import RUN_FILE, run_lines
@@ -30,7 +31,7 @@ def compare(options: Namespace) -> int:
 
     # numpy's linear algebra starts a thread for every core when it is loaded; nothing here has a matrix worth one.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    policy, gate, splits, facts = Policy(), "default", (), {}
+    policy, gate, splits, facts, show_queries = Policy(), "default", (), {}, True
     if options.tier and not options.config:
         raise InvalidInput("--tier: there is no configuration whose tier it could be", "name one with --config")
     if options.config:
@@ -38,6 +39,7 @@ def compare(options: Namespace) -> int:
 
         settings = load_settings(options.config, tier=options.tier or "pr")
         policy, gate, splits, facts = settings.policy, settings.gate, settings.splits, {"tier": settings.tier}
+        show_queries = settings.show_queries
     earlier = _earlier(options, gate if options.config else "")
     golden = read_golden(options.golden)
     judged = of_splits(golden, splits)
@@ -46,8 +48,9 @@ def compare(options: Namespace) -> int:
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = references.load_reference(options.latest) if options.latest else None
-    report = pipeline.assess(golden, candidate.run, baseline, policy, pipeline.Circumstances(gate, metadata=facts), splits=splits,
-                             latest=latest, plain=candidate.plain)
+    around = pipeline.Circumstances(gate, metadata=facts, show_queries=show_queries)
+    report = pipeline.assess(golden, candidate.run, baseline, policy, around, splits=splits, latest=latest, plain=candidate.plain)
+    report = replace(report, explain=of_files(options.baseline, options.candidate, options.golden, options.config, options.tier))
     report = _with_history(report, earlier)
     return _finish(report, options, run_lines(without_blind(golden, candidate.run.rankings)) if options.out else None)
 
@@ -92,6 +95,8 @@ def run(options: Namespace) -> int:
         report = pipeline.failure_report(error, settings.policy, around)
     lacking = evaluated.failure or (report.problems and any(ranking.error for each in (evaluated.run, *evaluated.repeats)
                                                             for ranking in each.rankings.values()))
+    if options.baseline and (answers := options.out or options.record):
+        report = replace(report, explain=of_files(options.baseline, answers, None, options.config, options.tier))
     if options.record and report.problems:
         print(f"{options.record}: not written, there is no complete run to record", file=sys.stderr)
     elif options.record:
@@ -175,10 +180,11 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
 
         console.show_markdown(render_comment(report))
     else:
-        from gate.reports.paint import wanted
+        from gate.reports.paint import columns, wanted
         from gate.reports.text import render_text
 
-        print(render_text(report, color=wanted(os.environ, sys.stdout is not None and sys.stdout.isatty())), end="")
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        print(render_text(report, wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code

@@ -160,7 +160,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     scored = _scored(golden, judged, candidate, policy, more)
     name = candidate.name or "candidate"
     check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden,
-                   kept=around.kept)
+                   kept=around.kept, quoting=around.show_queries)
     check_answered(judged, candidate, name)
     noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
     aside = set_aside(golden, judged, policy)
@@ -178,7 +178,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
         base = _scored(golden, judged, reference.run, policy, more, require_offsets=reference.labels is None)
         side = reference.run.name or "baseline"
-        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
+        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden, quoting=around.show_queries)
         check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
         bare = reference.labels is None and (latest is None or latest.labels is None)
         if bare and found_nothing(judged, candidate, scored, base):  # a record did find something, under its own labels

@@ -19,8 +19,9 @@ from gate.baseline.open_store import open_store, with_committed
 from gate.baseline.publish import Publisher, first_provenance, first_words, grant_of, queued_approval
 from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import Outside, deliver, inside_path, show_printed, where
+from gate.delivery import REPORT_ARTIFACT, Outside, deliver, inside_path, show_printed, where
 from gate.errors import CannotDecide, GateError, InvalidInput
+from gate.explaining import of_workflow
 from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
@@ -75,6 +76,10 @@ class Step:
         evaluated, settings = self.evaluated, self.settings
         if self.extra:
             self.updated = "proposed"
+        if settings:
+            names = f"{settings.baseline.artifact}-{settings.gate}", settings.baseline.path
+            report = replace(report, explain=of_workflow(str(report.metadata.get("run_id") or ""), REPORT_ARTIFACT + report.gate,
+                                                         report.baseline_info, names, self.inputs.config, settings.tier))
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
@@ -93,7 +98,7 @@ class Step:
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
         self.rules = settings if mode is Mode.PUBLISH else self._rules_in_force(settings)
-        asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat)
+        asked = replace(settings, splits=self.rules.splits, repeat=self.rules.repeat, show_queries=self.around.show_queries)
         evaluated = self.evaluated = pipeline.evaluate(asked, self.world, shown_on(sys.stdout), everything=mode is Mode.PUBLISH)
         self._know(**input_metadata(settings, evaluated))
         self.around = replace(self.around, titles=evaluated.titles, excerpts=evaluated.excerpts, notes=evaluated.notes)

@@ -63,6 +63,7 @@ class Report:
     where nobody keeps them.
     ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
     (ids, characters) → id → text; None where there is no snapshot.
+    ``explain``: commands that say why the query :data:`gate.explaining.ID` moved; empty where none can.
     """
 
     gate: str
@@ -94,3 +95,4 @@ class Report:
     findings: Findings | None = None
     patterns: tuple[Pattern, ...] = ()
     history: History | None = None
+    explain: tuple[str, ...] = ()
