@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """The report as a dict; README, «report.json», says what each key holds."""
+    """The report as a dict; docs/reports.md says what each key holds."""
     comparison = report.comparison
     value: dict[str, Any] = {
         "schema": SCHEMA, "gate": report.gate, "verdict": report.verdict, "exit_code": report.exit_code,
