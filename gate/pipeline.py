@@ -17,7 +17,7 @@ from gate.golden.fit import misnamed, strange_documents, uncalled_documents
 from gate.golden.model import GoldenSet
 from gate.golden.read import read_golden
 from gate.golden.splits import check_answered, of_splits, set_aside, silent_splits, split_facts, without_blind
-from gate.patterns import find_patterns
+from gate.patterns.find import find_patterns
 from gate.policy import Check, Policy
 from gate.repeats import Repeats, TooNoisy, measure, noise_check
 from gate.reported import model_warnings

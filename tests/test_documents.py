@@ -217,3 +217,10 @@ def test_every_key_of_report_json_has_its_line():
     table = page.split("## report.json")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert set(report_json(build.failing())) == {key for row in rows for key in re.findall(r"`([a-z_]+)`", row)}
+
+
+def test_every_kind_of_pattern_has_its_line():
+    page = (ROOT / "docs/reports.md").read_text().split("## What the worse queries have in common")[1].split("\n## ")[0]
+    source = "\n".join(path.read_text() for path in (ROOT / "gate/patterns").glob("*.py"))
+    kinds = set(re.findall(r'Pattern\("([a-z-]+)"', source)) | set(re.findall(r'^ +\[?\("([a-z-]+)", f?"', source, re.M))
+    assert len(kinds) > 14 and all(f"`{kind}`" in page for kind in kinds), [kind for kind in kinds if f"`{kind}`" not in page]

@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 from gate import pipeline, references
 from gate.golden.model import GoldenSet, Query, Span
 from gate.golden.read import read_golden
-from gate.patterns import find_patterns
+from gate.patterns.find import find_patterns
 from gate.policy import Policy
 from gate.runs import Chunk, Ranking, Run
 from gate.statistics.enrichment import enrichment_p
@@ -107,6 +107,20 @@ def test_a_document_that_comes_into_the_top_of_many_queries():
     after = GOOD | {f"q{n}": ["boilerplate", f"d{n}", f"x{n}"] for n in range(6)}
     pattern = next(p for p in patterns(GOLDEN, GOOD, after) if p.kind == "intruders")
     assert len(pattern.queries) == 6 and "boilerplate (6 times)" in pattern.seen
+
+
+def test_queries_that_the_search_no_longer_tells_apart():
+    one = ["err", "x1", "x2", "x3"]
+    pattern, *more = patterns(GOLDEN, GOOD, GOOD | {f"q{n}": one for n in range(6)})
+    assert (pattern.kind, pattern.queries) == ("one-ranking", tuple(f"q{n}" for n in range(6)))
+    assert "6 of 6 lost queries get one and the same top 10 now; before, each had its own." in pattern.seen
+    assert "intruders" not in [p.kind for p in more]
+
+
+def test_queries_that_had_one_ranking_before_are_nothing_new():
+    before = GOOD | {f"q{n}": ["d0", "d1", "d2", "d3", "d4", "d5"] for n in range(6)}
+    found = patterns(GOLDEN, before, before | {f"q{n}": ["err", "x1", "x2", "x3"] for n in range(6)})
+    assert "one-ranking" not in [p.kind for p in found]
 
 
 def test_ids_of_thousands_of_digits_take_no_time():

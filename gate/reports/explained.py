@@ -11,7 +11,7 @@ from gate.reports import cells
 from gate.reports.escape import clean, guard
 from gate.reports.paint import paint, painted
 from gate.reports.text import column, table
-from gate.reports.words import fmt_rank
+from gate.reports.words import fmt_rank, likely
 
 # Facts that quote words of the query or of documents.
 _QUOTING = ("words", "unknown", "shared", "rival", "error")
@@ -73,7 +73,7 @@ def _lines(found: Explanation) -> Iterator[str]:
     for fact in found.facts:
         yield f"  - {clean(fact.seen, 600)}"
         if fact.likely:
-            yield f"    Likely: {clean(fact.likely, 600)}"
+            yield f"    {likely(clean(fact.likely, 600))}"
 
 
 def _measured(found: Explanation) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gate.explaining import asked
 from gate.figures import fmt_size, plural
 from gate.reports.report import Report
+from gate.reports.rows import is_blind
 from gate.reports.words import Name, Sentence
 from gate.statistics.bootstrap import FEW_CHANGES
 
@@ -66,3 +68,11 @@ def unanswerable(count: int) -> str:
     """How many queries nothing answers, and what becomes of them."""
     them = ("it", "it is") if count == 1 else ("them", "they are")
     return f"{plural(count, 'unanswerable query')}: nothing in the corpus answers {them[0]}, so {them[1]} in no mean."
+
+
+def why_one_moved(report: Report) -> tuple[str, ...]:
+    """Commands that explain the worst of the lost queries that may be looked at; empty where there is none, or none can be given."""
+    if report.comparison is None or not report.explain:
+        return ()
+    worst = next((change.id for change in report.comparison.lost if not is_blind(report, change.id)), None)
+    return asked(report.explain, worst) if worst is not None else ()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gate.golden.model import GoldenSet
     from gate.history import History
     from gate.latest import Latest
-    from gate.patterns import Pattern
+    from gate.patterns.case import Pattern
     from gate.policy import Check, Policy
     from gate.repeats import Repeats
     from gate.runs import Run

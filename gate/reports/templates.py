@@ -46,7 +46,7 @@ def markdown() -> Environment:
     environment = _environment(autoescape=False)
     environment.filters |= {"cell": remember(escape.cell), "code_cell": remember(escape.code), "prose": prose,
                             "code": lambda text, limit=None: escape.code(text, limit, table=False), "sentence": sentence,
-                            "fenced": escape.fenced,
+                            "fenced": escape.fenced, "likely": words.likely,
                             "url": escape.url, "plural": figures.plural}
     return environment
 
@@ -72,5 +72,5 @@ def html() -> Environment:
 
     environment = _environment(autoescape=True)
     environment.filters |= {"sentence": sentence, "prose": prose, "visible": clean, "url": url, "plural": figures.plural,
-                            "grouped": "{:,}".format}
+                            "likely": words.likely, "grouped": "{:,}".format}
     return environment

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from gate import figures
 from gate.comparison import QueryChange
-from gate.explaining import asked
 from gate.reports import advice, beside, cells, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
 from gate.reports.headline import headline
@@ -78,7 +77,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         if moved := remarks.moved_count(report):
             more = "more " if report.comparison.lost or report.comparison.gained else ""
-            yield (f"{figures.plural(moved, f'{more}query', f'{more}queries')} changed without crossing the top "
+            yield (f"{figures.plural(moved, f'{more}query', f'{more}queries')} changed without losing or finding an answer in the top "
                    f"{report.comparison.flip_k or 'results'}: see {words.plain(remarks.html_place(report))}")
         yield ""
         yield from _tags(report)
@@ -124,7 +123,7 @@ def _patterns(report: Report) -> Iterator[str]:
     for pattern in report.patterns[:_MOST_PATTERNS]:
         yield f"  - {clean(pattern.seen, 400)}"
         if pattern.cause:
-            yield f"    Likely: {clean(pattern.cause, 400)}"
+            yield f"    {words.likely(clean(pattern.cause, 400))}"
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:
@@ -217,19 +216,21 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
     more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
     yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
     body = [(column(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", column(row.text, 60),
-             column(" ".join(row.tags), 40),
-             f"now there: {column(row.instead_title or row.instead, 60)}" if row.instead else row.gap,
+             column(" ".join(row.tags), 40), *_documents(row),
              f"lost by the {row.stage.removesuffix('s')} stage" if row.stage else "")
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
-    yield from table(("query", "rank", "", "", "", ""), body, left=6)
+    now = "now at that rank" if any(line[5] for line in body) else ""
+    yield from table(("query", "rank", "", "tags", "its answer", now, ""), body, left=7)
+
+
+def _documents(row: rows.FlipRow) -> tuple[str, str]:
+    return column(row.answer_title or row.answer, 48), column(row.instead_title or row.instead, 48) if row.instead else row.gap
 
 
 def _explain(report: Report) -> Iterator[str]:
-    """For the worst of the lost queries that may be looked at."""
-    shown = [change.id for change in report.comparison.lost if not rows.is_blind(report, change.id)] if report.comparison else []
-    if shown and report.explain:
+    if lines := remarks.why_one_moved(report):
         yield "Why one of them moved"
-        yield from (f"  {clean(line, 600)}" for line in asked(report.explain, shown[0]))
+        yield from (f"  {clean(line, 600)}" for line in lines)
 
 
 def _tags(report: Report) -> Iterator[str]:

@@ -30,6 +30,11 @@ def marked(text: str) -> Sentence:
     return tuple(Name(piece) if odd % 2 else piece for odd, piece in enumerate(_BACKTICKS.split(text)) if piece)
 
 
+def likely(cause: str) -> str:
+    """``Likely: an index that …``, from a cause that begins like a sentence."""
+    return f"Likely: {cause if cause[1:2].isupper() else cause[:1].lower() + cause[1:]}"
+
+
 def fmt_rank(rank: int | None, returned: int = 0) -> str:
     """A rank from 1, or that nothing relevant came back; ``returned``: among how many results, 0 when that is not known."""
     return str(rank) if rank is not None else f"not in the top {returned}" if returned else "not found"

@@ -11,6 +11,7 @@ from gate.statistics.tests01 import mcnemar
 
 FEWEST = 3
 ALPHA = 0.05
+NEAR_TOP = 3
 
 
 class Pattern(NamedTuple):
@@ -61,6 +62,11 @@ class Case(NamedTuple):
     rest: tuple[str, ...]
     moved: tuple[tuple[str, bool], ...]
     k: int
+
+    @property
+    def told(self) -> tuple[tuple[str, ...], str]:
+        """The queries to look at, the lost ones where there are enough, and what to call one of them."""
+        return (self.lost, "lost query") if len(self.lost) >= FEWEST else (self.worse, "worse query")
 
     def fell(self, has: Callable[[Query], bool]) -> bool:
         """Whether more queries with a property got worse than better, beyond chance: noise moves some kinds of queries more than others,

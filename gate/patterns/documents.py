@@ -1,85 +1,22 @@
-"""What failures have in common, and what that usually comes from. Pure; it decides nothing.
-
-Lost queries are looked at one by one by people; causes are not. A removed document, an id that moved or a tokenizer that lost its digits
-each leave a trace over many queries, which this looks for.
-"""
+"""What documents and rankings have done, over many queries at once: the traces of an index that was built or asked in another way. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from gate.comparison import Comparison
-from gate.explain.scores import PARTED, STIRRED, UNMATCHED, by_rank, fall
+from gate.explain.scores import PARTED, UNMATCHED
 from gate.figures import plural
-from gate.golden.model import GoldenSet
-from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, Side, relevant_of, side_of
-from gate.runs import Run
+from gate.patterns.case import ALPHA, FEWEST, NEAR_TOP, Case, Pattern, Side, relevant_of
 from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.tests01 import mcnemar
-from gate.traits import traits
 
-_NEAR_TOP = 3
-# Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
-_MOST_WORSE, _MOST_OTHERS = 600, 1200
-# From here on a cause says why the queries are worse, and what else they have in common is where it hit.
-_SAID = 0.8
 _WORDS = re.compile(r"[^\W_]+")
 _NAMES = 300  # compared with one another, so not more
 _TELLING = 5  # fewer coins that fall alike are no news at ALPHA
+_APART = 0.8
 _DIGITS = "0123456789"
-
-
-def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after: Run) -> tuple[Pattern, ...]:
-    """Patterns among the queries that got worse; none where fewer than three did. What a document or an index does comes before what
-    queries have in common, since it says more of the cause; then the one with the most queries."""
-    worse = tuple(change.id for change in comparison.changes if change.delta < -1e-12)
-    if len(worse) < FEWEST:
-        return ()
-    bad = set(worse)
-    rest = [i for i in comparison.paired if i not in bad]
-    whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
-    lost = tuple(change.id for change in comparison.lost if change.id in bad)
-    sample = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
-    k = comparison.flip_k or 10
-    old, new = (side_of(side, (*worse[:_MOST_WORSE], *sample), max(k, _NEAR_TOP)) for side in (before, after))
-    moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > 1e-12]
-    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
-    falls, ci = _falls(case), comparison.main.ci
-    fell = ci is not None and ci.hi < 0
-    shifted = _kept(_shifted(case, falls))
-    fewer = _fewer(case)
-    # Where hardly anything comes back, documents are missing everywhere.
-    index = _kept(None if shifted or _explains(fewer, case) else _vanished(case), fewer, _unmatched(case, falls))
-    known = len({i for pattern in (*shifted, *index) for i in pattern.queries}) >= _SAID * len(case.worse)
-    intruders = None if known else _newcomers(case) or _intruders(case)
-    if intruders and (intruders.kind == "newcomers" or _explains(intruders, case)):
-        index, intruders, known = [*index, intruders], None, known or _explains(intruders, case)
-    common = traits(case, known, calm=not fell and len(case.lost) < FEWEST)
-    plain, tagged = ([pattern for pattern in common if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
-    others = _kept(intruders)
-    stirred = sum(how == "stirred" for how in falls.values())
-    apart = bool(plain or others or tagged)
-    much = fell or (4 * len(worse) >= len(comparison.paired) and case.fell(bool))
-    unsaid = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
-    everywhere = [_everywhere(case, stirred, apart)] if much and unsaid else []
-    groups = [shifted, index, plain, everywhere, others, tagged]
-    found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
-    causes = [pattern.cause for pattern in found]
-    found = [pattern if pattern.cause not in causes[:at] else pattern._replace(cause="") for at, pattern in enumerate(found)]
-    if whole:
-        return tuple(found)
-    part = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
-    return tuple(pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
-
-
-def _explains(pattern: Pattern | None, case: Case) -> bool:
-    return pattern is not None and len(pattern.queries) >= _SAID * len(case.worse)
-
-
-def _kept(*patterns: Pattern | None) -> list[Pattern]:
-    return [pattern for pattern in patterns if pattern]
 
 
 def _named(names: Iterable[str], most: int = 5) -> str:
@@ -88,14 +25,11 @@ def _named(names: Iterable[str], most: int = 5) -> str:
     return f": {', '.join(names[:most])}{f', … ({len(names)} in all)' if len(names) > most else ''}" if names else ""
 
 
-# --- documents ---------------------------------------------------------------------------------------------------------------------------
-
-
 def _near_top(side: Side) -> set[str]:
-    return {doc for docs in side.top.values() for doc in docs[:_NEAR_TOP]}
+    return {doc for docs in side.top.values() for doc in docs[:NEAR_TOP]}
 
 
-def _vanished(case: Case) -> Pattern | None:
+def vanished(case: Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
     gone, come = _near_top(case.before), _near_top(case.after)
     gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
@@ -108,7 +42,7 @@ def _vanished(case: Case) -> Pattern | None:
     seen = (f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns for no query at all"
             f"{_named(names)}")
     if not more:
-        public = {doc for i in case.worse if not case.golden.by_id[i].blind for doc in case.after.top[i][:_NEAR_TOP]}
+        public = {doc for i in case.worse if not case.golden.by_id[i].blind for doc in case.after.top[i][:NEAR_TOP]}
         return Pattern("renamed", tuple(lost), f"{seen}; in their place stand documents that the baseline returns for none"
                        f"{_named(sorted(come & public), 3)}.",
                        "Documents have other ids now (a path, a prefix, an ending, a new numbering), or the index holds another corpus: "
@@ -126,19 +60,7 @@ def _respelt(gone: set[str], come: set[str]) -> bool:
     return 2 * sum(any(words <= other or other <= words for other in came) for words in left if words) > len(left)
 
 
-def _falls(case: Case) -> dict[str, str]:
-    """Worse query → what its scores say of the fall, where the runs have scores."""
-    found: dict[str, str] = {}
-    if by_rank(case.before.run):
-        return found
-    for i in case.worse:
-        before, after = (side.run.rankings.get(i) for side in (case.before, case.after))
-        if before is not None and after is not None and (said := fall(before, after, relevant_of(case.golden.by_id[i]), case.k)):
-            found[i] = said.how
-    return found
-
-
-def _shifted(case: Case, falls: Mapping[str, str]) -> Pattern | None:
+def shifted(case: Case, falls: Mapping[str, str]) -> Pattern | None:
     """The same results under other names; without scores, the place of document N is taken by N+1 (or N−1)."""
     lost = [i for i in case.worse if falls.get(i) == "parted"]
     if len(lost) >= FEWEST and 3 * len(lost) >= len(case.worse):
@@ -164,7 +86,7 @@ def _neighbours(one: str, other: str) -> bool:
     return bool(a and b and stem == beside and abs(int(a[-15:]) - int(b[-15:])) == 1)
 
 
-def _intruders(case: Case) -> Pattern | None:
+def intruders(case: Case) -> Pattern | None:
     """A few documents that came into the top of many queries and belong to none of them."""
     came: defaultdict[str, list[str]] = defaultdict(list)
     for i in case.worse:
@@ -199,7 +121,7 @@ def _arrived(case: Case) -> set[str]:
     return {doc for doc, q in zip(told, benjamini_hochberg(p_values), strict=True) if q <= ALPHA}
 
 
-def _newcomers(case: Case) -> Pattern | None:
+def newcomers(case: Case) -> Pattern | None:
     """Documents in the top that the baseline returns for no query. Some always come, so those that left count against."""
     before, after = ({doc for docs in side.top.values() for doc in docs[:case.k]} for side in (case.before, case.after))
     come, gone = after - before, before - after
@@ -215,7 +137,7 @@ def _newcomers(case: Case) -> Pattern | None:
                    "left out. If they answer the queries, label them, and put copies into one equivalence group.")
 
 
-def _fewer(case: Case) -> Pattern | None:
+def fewer(case: Case) -> Pattern | None:
     """Fewer results than before."""
     lost = tuple(i for i in case.worse if 2 * case.after.counts[i] < case.before.counts[i])
     if len(lost) < FEWEST or 10 * len(lost) < len(case.worse):
@@ -228,7 +150,7 @@ def _fewer(case: Case) -> Pattern | None:
                    "one leg of a hybrid search that returns nothing.")
 
 
-def _unmatched(case: Case, falls: Mapping[str, str]) -> Pattern | None:
+def unmatched(case: Case, falls: Mapping[str, str]) -> Pattern | None:
     """The relevant documents lost a part of their score, and hardly any other document changed or rose."""
     lost = tuple(i for i in case.worse if falls.get(i) == "fell")
     if len(lost) < FEWEST or 3 * len(lost) < len(case.worse):
@@ -237,12 +159,23 @@ def _unmatched(case: Case, falls: Mapping[str, str]) -> Pattern | None:
                    "its score while many others score as before and hardly one higher.", UNMATCHED)
 
 
-def _everywhere(case: Case, stirred: int, apart: bool) -> Pattern:
-    """Much got worse, or credibly so. ``stirred``: queries in which nearly every document has another score; ``apart``: something is more
-    frequent among them all the same, and does not say why."""
-    total = len(case.worse) + len(case.rest)
-    moved = Counter(case.before.top[i][:case.k] != case.after.top[i][:case.k] for i in (*case.worse, *case.rest))
-    spread = "" if apart else "; the loss is spread over all kinds of queries"
-    scores = f" In {stirred} of the worse ones nearly every document has another score." if 2 * stirred >= len(case.worse) else ""
-    return Pattern("everywhere", case.worse, f"{len(case.worse)} of {plural(total, 'query')} got worse and {moved[True]:,} rankings "
-                   f"changed{spread}.{scores}", STIRRED)
+def one_ranking(case: Case) -> Pattern | None:
+    """Different queries whose rankings differed get one and the same ranking."""
+    group, what = case.told
+    same: defaultdict[Sequence[str], list[str]] = defaultdict(list)
+    for i in group:
+        if len(case.after.top[i]) >= FEWEST:  # a result or two may well be the same
+            same[tuple(case.after.top[i][:case.k])].append(i)
+
+    def merged(ids: Sequence[str]) -> bool:
+        before = {tuple(case.before.top[i][:case.k]) for i in ids}
+        return len(ids) >= FEWEST and len(before) >= _APART * len(ids)
+
+    groups = [ids for ids in same.values() if merged(ids)]
+    hit = {i for ids in groups for i in ids}
+    if not hit or 5 * len(hit) < len(group):
+        return None
+    return Pattern("one-ranking", tuple(i for i in group if i in hit), f"{len(hit)} of {plural(len(group), what)} get one and the same "
+                   f"top {case.k} now{f' ({len(groups)} groups of them)' if len(groups) > 1 else ''}; before, each had its own.",
+                   "The search no longer sees what tells these queries apart: digits, punctuation or rare words that are dropped, a query "
+                   "that is cut short, a parameter that is ignored, or a cache whose key is too short.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from gate.figures import plural
 from gate.golden.model import Query
-from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, relevant_of
+from gate.patterns.case import ALPHA, FEWEST, Case, Pattern, relevant_of
 from gate.statistics.enrichment import enrichment_p
 from gate.statistics.multiplicity import benjamini_hochberg
 
@@ -25,7 +25,7 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
     """Properties of queries that are more frequent among the lost ones, or else the worse ones, than chance explains (Fisher's exact
     test, Benjamini and Hochberg's correction over all of them). ``known``: the cause has been said, and only what most have in common adds
     to it; ``calm``: nothing was lost and no drop shown, so that the worse queries are those which any change makes."""
-    group, what = (case.lost, "lost query") if len(case.lost) >= FEWEST else (case.worse, "worse query")
+    group, what = case.told
     within = set(group)
     ids = (*group, *(i for i in (*case.worse, *case.rest) if i not in within))
     queries = [case.golden.by_id[i] for i in ids]
@@ -33,8 +33,8 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
     long, short = lengths[3 * len(lengths) // 4], lengths[len(lengths) // 4]
     properties: list[tuple[str, str, str, Callable[[Query], bool]]] = [
         ("exact-terms", "name something exactly (a number, a code, a name in quotes or capitals)",
-         "The lexical part of the search: a tokenizer that drops or splits digits and punctuation, a missing keyword leg, a smaller weight "
-         "for it.", lambda query: bool(_EXACT.search(query.text))),
+         "The lexical part of the search, for instance a tokenizer that drops or splits digits and punctuation, a missing keyword leg, or "
+         "a smaller weight for it.", lambda query: bool(_EXACT.search(query.text))),
         ("numbers", "hold a number",
          "Digits that are dropped, split off or written otherwise on one side: the tokenizer at indexing or at search, a normalisation.",
          lambda query: any(char.isdigit() for char in query.text)),
@@ -52,7 +52,7 @@ def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
          "Fewer results fetched, or duplicates of one document that crowd the others out.",
          lambda query: len({query.units.get(doc, (doc,))[0] for doc in relevant_of(query)}) > 1)]
     properties += [(f"tag {tag}", f"carry the tag {tag}",
-                    "What only these have in common: their part of the corpus, its index, its filter.",
+                    "Something that only these have: their part of the corpus, its index, or a filter on it.",
                     lambda query, tag=tag: tag in query.tags) for tag in sorted({tag for query in queries for tag in query.tags})]
     counted = []
     for kind, words, cause, has in properties:
