@@ -17,7 +17,7 @@ help:
 demo: $(BIN)/.runtime
 	$(BIN)/retrieval-gate demo
 
-# Two at a time: most tests wait for a process, a container or a server. tests/conftest.py says which keep together.
+# Two at a time: most tests wait for a process, a container or a server. tests/plugins/workers.py says which keep together.
 PYTEST_ARGS ?= -n 2 --dist loadgroup --no-loadscope-reorder
 
 test: $(BIN)/.test engines

@@ -24,25 +24,6 @@ for name in ("CI", "GITHUB_ACTIONS"):
     os.environ.pop(name, None)
 
 
-# What shares something that only one process at a time can have (containers that are counted, servers that are started once) goes to one
-# worker, longest first; everything else goes file by file.
-TOGETHER = ("tests/e2e/", "tests/engines/", "tests/retrievers/test_frameworks.py", "tests/reports/test_html_browser.py")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Under ``pytest -n 2 --dist loadgroup --no-loadscope-reorder``: who runs with whom, and in which order."""
-    if not getattr(config.option, "loadgroup", False):  # what pytest-xdist tells its workers
-        return
-    rank = {}
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        group = next((place for place in TOGETHER if file.startswith(place)), file)
-        item.add_marker(pytest.mark.xdist_group(group))
-        rank[item] = TOGETHER.index(group) if group in TOGETHER else len(TOGETHER)
-    items.sort(key=rank.__getitem__)
-
-
 def public_data() -> Path:
     """The folder of public collections, or a skip that says what is missing."""
     folder = Path(os.environ.get("RETRIEVAL_GATE_DATA", ROOT.parent / "shared" / "data"))
