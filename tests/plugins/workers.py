@@ -1,6 +1,6 @@
 """Tests side by side, with pytest-xdist: who keeps together, and who wants the machine for itself. Without workers it does nothing.
 
-    pytest -n 2 --dist loadgroup --no-loadscope-reorder
+    pytest -n 2
 """
 
 import contextlib
@@ -34,17 +34,28 @@ def _lock_file():
     return open(Path(tempfile.gettempdir()) / f"retrieval-gate-tests-{RUN}", "w+b")  # as long as this worker lives
 
 
+def group(nodeid: str) -> str:
+    file = nodeid.partition("::")[0]
+    return next((place for place in TOGETHER if file.startswith(place)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    config.option.loadscopereorder = False  # by the number of tests, which says nothing of their length
+    return ByGroup(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    if not RUN:
-        return
-    rank = {}
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        group = next((place for place in TOGETHER if file.startswith(place)), file)
-        item.add_marker(pytest.mark.xdist_group(group))
-        rank[item] = TOGETHER.index(group) if group in TOGETHER else len(TOGETHER)
-    items.sort(key=rank.__getitem__)
+    if RUN:
+        order = {place: number for number, place in enumerate(TOGETHER)}
+        items.sort(key=lambda item: order.get(group(item.nodeid), len(order)))
 
 
 @contextlib.contextmanager
