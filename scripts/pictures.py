@@ -202,11 +202,15 @@ def photograph(browser: Browser, seen: dict[str, str], sheet: str, report: Path)
     keep(unfolded(written(page, sheet, seen["comment"])), "comment-open.png", full_page=True)
     report.write_text(seen["report"], encoding="utf-8")
     for name, width, height, scale, scheme, part in (("light", 1180, 1180, 1, "light", ""), ("dark", 1180, 1000, 1, "dark", "#q=q086"),
-                                                     ("phone", 360, 860, 2, "light", "")):
+                                                     ("phone", 360, 860, 2, "light", ""), ("history", 1180, 680, 1, "light", "#history")):
         context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale, color_scheme=scheme,
                                       reduced_motion="reduce")
         page = context.new_page()
         page.goto(report.as_uri() + part)
+        if part == "#history":
+            # What is far below has no height of its own before it was seen, so the first way there ends elsewhere.
+            page.evaluate("""document.querySelectorAll('main *').forEach(part => part.style.contentVisibility = 'visible');
+                             document.querySelector('#history').scrollIntoView()""")
         keep(page, f"report-{name}.png")
         context.close()
 
