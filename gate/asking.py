@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,12 +11,12 @@ from gate import jsonio
 from gate.errors import RetrieverFailed
 from gate.figures import plural
 from gate.golden.model import Query
-from gate.retriever_settings import RetrieverSettings
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
 from gate.runs import Ranking
 from gate.services.running import Services
 from gate.settings import Settings
+from gate.unquoted import unquoted, unquoted_problems
 from gate.world import World
 
 if TYPE_CHECKING:
@@ -60,13 +60,14 @@ class Asker(NamedTuple):
                 for query_id, ranking in retriever.retrieve([query for query in queries if query.id not in rankings], self.settings.depth):
                     if ranking.error:
                         services.check()
+                        ranking = ranking if self.settings.show_queries else unquoted(ranking)
                     rankings[query_id] = ranking
                     if self.journal:
                         self.journal.add(by_id[query_id], ranking, number)
                     if self.progress:
                         self.progress(len(rankings), len(queries))
         except RetrieverFailed as error:
-            failure = error
+            failure = error if self.settings.show_queries else RetrieverFailed(unquoted_problems(error.problems, queries), error.cure)
         captured = getattr(retriever, "captured", None)  # only retrievers that run somebody's program have output
         ordered = {query.id: rankings[query.id] for query in queries if query.id in rankings}
         described = dict(retriever.describe()) | ({"services": services.describe()} if self.settings.services else {})
@@ -90,20 +91,12 @@ def answer_key(settings: Settings) -> str:
     they name, the team's own code and requirements, the pinned snapshot, the depth."""
     from gate.team_code import code_digests
 
-    files = [_digest(file) for file in _files(settings.retriever) if jsonio.is_file(file)]
+    named = [file for _, options in settings.retriever.parts() for file in getattr(options, "files", ())]
+    files = [_digest(file) for file in named if jsonio.is_file(file)]
     services = [(each.name, each.digest) for each in settings.services]
     return jsonio.digest({"retriever": settings.retriever.digest, "files": files, "code": code_digests(settings.retriever),
                           "depth": settings.depth, "services": services,
                           "snapshot": settings.snapshot.digest if settings.snapshot else ""})
-
-
-def _files(retriever: RetrieverSettings) -> Iterator[Path]:
-    """Those that its settings name, those of its embedding, and of all its legs."""
-    embedding = getattr(retriever.options, "embedding", None)
-    for options in (retriever.options, getattr(embedding, "options", None)):
-        yield from getattr(options, "files", ())
-    for leg in retriever.legs:
-        yield from _files(leg)
 
 
 def _digest(file: Path) -> str:

@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (README, «Exit codes»). Without ``argv`` it is the whole process."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a minus sign must not cost the verdict
+            stream.reconfigure(errors=_lenient(stream.encoding))  # a terminal that cannot show a sign must not cost the verdict
     parser = build_parser()
     options = parser.parse_args(argv)
     if not getattr(options, "command", None):
@@ -33,6 +33,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.disable()
         atexit.register(gc.freeze)
     return _guarded(options)
+
+
+def _lenient(encoding: str) -> str:
+    """The way of a stream with what it cannot write: a minus becomes a hyphen, not a question mark that hides a loss."""
+    if encoding.lower().replace("-", "") in ("utf8", "utf16", "utf32"):
+        return "replace"
+    import codecs
+
+    from gate.reports.cells import PLAIN
+
+    def plainly(fault: UnicodeError) -> tuple[str, int]:
+        assert isinstance(fault, UnicodeEncodeError)
+        return "".join(PLAIN.get(char, "?") for char in fault.object[fault.start:fault.end]), fault.end
+
+    codecs.register_error("gate-plainly", plainly)
+    return "gate-plainly"
 
 
 def _guarded(options: argparse.Namespace) -> int:
@@ -84,6 +100,7 @@ def build_parser() -> argparse.ArgumentParser:
     _latest(run)
     run.add_argument("--record", type=Path, metavar="FILE",
                      help="also write this run as a record, for a later --baseline; asks the queries of all splits")
+    _history(run)
     run.add_argument("--resume", action="store_true", help="do not ask again what an interrupted run with the same --out had answered")
     _output(run)
 
@@ -93,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     compare.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
     _latest(compare)
     compare.add_argument("--config", type=Path, metavar="FILE", help="take policy and splits from this configuration")
+    _history(compare)
     _tier(compare)
     _output(compare)
 
@@ -104,11 +122,15 @@ def build_parser() -> argparse.ArgumentParser:
 
     explain = _command(commands, "explain", "why one query moved between two runs")
     explain.add_argument("query", metavar="QUERY_ID")
-    _golden(explain)
-    explain.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD")
-    explain.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD")
-    explain.add_argument("--snapshot", type=Path, metavar="DIR", help="the frozen index: titles, chunk boundaries, words, vectors")
-    explain.add_argument("-k", type=int, default=10, metavar="N", help="the top that counts (default: 10)")
+    explain.add_argument("--config", type=Path, metavar="FILE", help="take golden set, snapshot and rules from this configuration")
+    _tier(explain)
+    explain.add_argument("--golden", type=Path, metavar="FILE", help="golden.jsonl (default: the configuration's)")
+    explain.add_argument("--baseline", type=Path, required=True, metavar="RUN|RECORD|DIR",
+                         help="DIR: a folder of reports, or a downloaded artifact")
+    explain.add_argument("--candidate", type=Path, required=True, metavar="RUN|RECORD|DIR")
+    explain.add_argument("--snapshot", type=Path, metavar="DIR",
+                         help="the frozen index: titles, chunk boundaries, words, vectors (default: the configuration's)")
+    explain.add_argument("-k", type=int, metavar="N", help="the top that counts (default: the primary metric's cutoff, or 10)")
     explain.add_argument("--format", choices=("text", "json"), default="text")
 
     evaluate = _command(commands, "evaluate", "score one run")
@@ -238,6 +260,11 @@ def _records(parser: argparse.ArgumentParser) -> None:
 
 def _latest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--latest", type=Path, metavar="RUN|RECORD", help="what main retrieves now: a second reference beside the baseline")
+
+
+def _history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--history", type=Path, nargs="+", metavar="RECORD",
+                        help="earlier records, or folders of them: report.html draws how they led to this run")
 
 
 def _tier(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@ that came out of files is made harmless on its way out."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -22,9 +23,15 @@ def tell(text: str) -> None:
     print(harmless(text), file=sys.stderr)
 
 
-def show(text: str) -> None:
-    """Lines that were asked for, on standard output."""
-    print(harmless(text.rstrip("\n")))
+def show(text: str, color: bool = False) -> None:
+    """Lines that were asked for, on standard output. ``color``: painted where the terminal takes it."""
+    lines = harmless(text.rstrip("\n"))
+    if color:
+        from gate.reports.paint import painted, wanted
+
+        if wanted(os.environ, sys.stdout is not None and sys.stdout.isatty()):
+            lines = "\n".join(map(painted, lines.split("\n")))
+    print(lines)
 
 
 def show_json(value: Any) -> None:

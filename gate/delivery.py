@@ -22,12 +22,13 @@ from gate.reports.annotations import annotations
 from gate.reports.comment import render_comment
 from gate.reports.files import REPORT_FILES, write_reports
 from gate.reports.report import Report
-from gate.reports.summary import render_summary
+from gate.reports.summary import BUDGET, LIMIT, render_summary
 from gate.reports.text import render_text
 from gate.settings import inside
 
 # What an artifact with the reports is called, before the gate's id.
 REPORT_ARTIFACT = "retrieval-gate-report-"
+_LEAST_SUMMARY = 2_000  # verdict and advice, also where there would be no room for them
 # Uploads the files of a folder under a name and says where they are.
 Upload = Callable[[str, Mapping[str, bytes]], str]
 
@@ -78,7 +79,7 @@ def deliver(report: Report, outside: Outside, *, run: bytes | None = None, comme
         print(commands.annotation(item.level, item.message, title=item.title, file=item.file, line=item.line))
     folder = _attempt("the reports", lambda: _files(report, outside, run, extra or {}))
     url = _attempt("the report artifact", lambda: _artifact(report, outside, folder, extra or {})) if folder else None
-    _attempt("the job summary", lambda: commands.append_summary(outside.files.get("GITHUB_STEP_SUMMARY"), render_summary(report)))
+    _attempt("the job summary", lambda: write_summary(report, outside.files.get("GITHUB_STEP_SUMMARY")))
     result = _comment(report, outside, comment)
     if result.detail:
         print(commands.annotation("notice", f"{result.detail} The report is in the job summary.", title="No comment"))
@@ -87,6 +88,12 @@ def deliver(report: Report, outside: Outside, *, run: bytes | None = None, comme
     if url:
         print(f"Report artifact: {url}")
     return report.exit_code
+
+
+def write_summary(report: Report, path: str | None) -> None:
+    """Of what a step has written to its summary the runner drops all when it is too long: what is there already takes from the room."""
+    there = os.path.getsize(path) if path and os.path.exists(path) else 0
+    commands.append_summary(path, render_summary(report, max(min(BUDGET, LIMIT - there), _LEAST_SUMMARY)))
 
 
 def outputs(report: Report, comment: CommentResult, report_path: str, baseline_updated: str) -> dict[str, str]:

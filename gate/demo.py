@@ -14,7 +14,7 @@ from gate.baseline.making import input_metadata, make_record
 from gate.baseline.record import Provenance
 from gate.errors import InvalidInput
 from gate.reports.files import write_reports
-from gate.reports.paint import wanted
+from gate.reports.paint import columns, wanted
 from gate.reports.text import render_text
 from gate.runs import run_lines
 from gate.settings import Settings, load_settings
@@ -53,7 +53,7 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         report = pipeline.assess(after.golden, after.run, references.reference_of(record), settings.policy, around,
                                  splits=settings.splits)
         write_reports(report, out, run_lines(after.shown))
-    print(render_text(report, color=wanted(os.environ, sys.stdout.isatty())))
+    print(render_text(report, wanted(os.environ, sys.stdout.isatty()), columns(os.environ, sys.stdout.isatty())))
     print((out / "comment.md").read_text(encoding="utf-8"))
     print(f"HTML report: {out / 'report.html'}")
     print(f"In a pull request this gate would end with exit code {report.exit_code} ({report.verdict}). "

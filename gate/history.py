@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gate.baseline.record import Record
 from gate.comparison import SMALL_STRATUM, Method, Paired, pair
 from gate.errors import InvalidInput
 from gate.figures import plural
-from gate.golden.model import GoldenSet, Query
+from gate.golden.model import SPLITS, GoldenSet, Query
 from gate.scoring.metrics import Metric
 from gate.scoring.score import ScoredRun, score_run
-from gate.scoring.units import grades_of
+from gate.scoring.units import OVERLAP, grades_of
 from gate.statistics.multiplicity import benjamini_hochberg
+
+if TYPE_CHECKING:
+    from gate.reports.report import Report
 
 
 class Point(NamedTuple):
     """One record. ``baseline``: it was made the baseline, and ``why`` says how; else it is what main retrieved at that commit.
-    ``metrics``: name → mean; ``tags``: tag → mean of the primary metric. ``snapshot`` and ``golden``: digests, to see what changed."""
+    ``metrics``: name → mean; ``tags``: tag → mean of the primary metric. ``snapshot`` and ``golden``: digests, to see what changed.
+
+    Where the means are those of the point's own time: ``primary``, the metric of ``tags``; ``splits``, what they are over; ``verdict`` and
+    ``run``, what the run came to and its id. ``here``: it is the run that is reported on, and no record."""
 
     created: str
     commit: str
@@ -29,12 +35,18 @@ class Point(NamedTuple):
     tags: Mapping[str, float]
     snapshot: str
     golden: str
+    primary: str = ""
+    splits: tuple[str, ...] = ()
+    verdict: str = ""
+    run: str = ""
+    here: bool = False
 
 
 class History(NamedTuple):
     """Points in the order of time. ``n``: queries of the means when they were scored anew, 0 when they are those of the records.
     ``since`` and ``tags_since``: name → the last point paired with the first one, query by query; with p and q values (Benjamini and
-    Hochberg over all of them). ``left_out``: answered by some points only."""
+    Hochberg over all of them). ``left_out``: answered by some points only; ``elsewhere``: points that judged other splits and are left out.
+    ``baselines``: all of them, also those that no line can show."""
 
     gate: str
     primary: str
@@ -43,11 +55,15 @@ class History(NamedTuple):
     since: Mapping[str, Paired] = {}
     tags_since: Mapping[str, Paired] = {}
     left_out: int = 0
+    elsewhere: int = 0
+    baselines: tuple[Point, ...] = ()
 
 
-def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metrics: Sequence[Metric] = ()) -> History:
+def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metrics: Sequence[Metric] = (), here: Record | None = None,
+               unit: str = "doc", overlap: float = OVERLAP) -> History:
     """``golden``: score all records anew, under today's labels and over the queries that all of them answered, so that neither a label
-    that was mended nor a query that was added looks like a change of the search. The first of ``metrics`` is the primary one.
+    that was mended nor a query that was added looks like a change of the search. The first of ``metrics`` is the primary one. ``here``: the
+    run that is reported on, as a record: the last point, whatever its time; it takes a golden set.
 
     Raises :class:`InvalidInput` for no record, records of several gates, or no query in common.
     """
@@ -59,11 +75,14 @@ def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metri
     if golden is None:
         last, said = ordered[-1].metrics, str(ordered[-1].policy.get("primary"))
         points = [_point(record, record.metrics, {}) for record in ordered]
-        return History(gates[0], said if said in last else next(iter(last), ""), tuple(points))
-    return _scored(gates[0], ordered, golden, metrics)
+        return History(gates[0], said if said in last else next(iter(last), ""), tuple(points), baselines=_baselines(points))
+    if here is None:
+        return _scored(gates[0], ordered, golden, metrics, unit, overlap)
+    found = _scored(gates[0], [*ordered, here], golden, metrics, unit, overlap)
+    return found._replace(points=(*found.points[:-1], found.points[-1]._replace(here=True)))
 
 
-def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Sequence[Metric]) -> History:
+def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Sequence[Metric], unit: str, overlap: float) -> History:
     # Only what a mean can hold: no unanswerable query, and none that the retriever failed on in one of the records.
     scorable = [query for query in golden.queries if query.answerable and grades_of(query)]
     known = [query for query in scorable if any(_answers(record, query) for record in ordered)]
@@ -72,7 +91,7 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
         raise InvalidInput(f"{golden.path}: no query is answered by all {plural(len(ordered), 'record')}",
                            "leave out the records that are too old for this golden set")
     part, primary = GoldenSet(common, path=golden.path), str(metrics[0])
-    scored = [score_run(part, record.run, metrics, require_offsets=False) for record in ordered]
+    scored = [score_run(part, record.run, metrics, unit, overlap, require_offsets=False) for record in ordered]
     tags: dict[str, list[str]] = {}
     for query in common:
         for tag in dict.fromkeys(query.tags):
@@ -81,7 +100,56 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
     points = [_point(record, {str(m): mean for m in metrics if (mean := one.mean(str(m))) is not None}, _by_tag(one, primary, tags))
               for record, one in zip(ordered, scored, strict=True)]
     since, tags_since = _since(part, scored[0], scored[-1], [str(m) for m in metrics], primary, tags)
-    return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common))
+    return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common), baselines=_baselines(points))
+
+
+def point_of(record: Record, report: Report) -> Point:
+    """What a run on the default branch has found, as it stores it. ``record``: that of the run; ``report``: what it came to."""
+    return _point(record, record.metrics, _tags_in(report))._replace(
+        primary=str(report.policy.primary), splits=_splits_in(report), verdict=report.verdict, run=record.run_id)
+
+
+def baseline_point(record: Record, digest: str) -> Point:
+    """A baseline of which only the record is known, and not what its means are over: it has none."""
+    return Point(record.created, record.commit, True, record.provenance.sentence(), digest, {}, {}, record.snapshot_digest,
+                 record.golden_digest)
+
+
+def leading_to(past: Sequence[Point], report: Report) -> History | None:
+    """What ``report`` is the last point of. ``past``: the points of the default branch, each with the means of its own time; those over
+    other splits have no place in one line with it. None without a run, or where fewer than two are left: one is the baseline at most."""
+    candidate, facts = report.candidate, report.metadata
+    if candidate is None:
+        return None
+    means = {str(metric): mean for metric in candidate.metrics if (mean := candidate.mean(str(metric))) is not None}
+    primary, splits = str(report.policy.primary), _splits_in(report)
+    points = [point if point.primary == primary else point._replace(tags={}) for point in past if point.splits == splits and point.metrics]
+    if len(points) < 2:
+        return None
+    here = Point("", str(facts.get("head_sha") or ""), False, "", "", means, _tags_in(report), str(facts.get("snapshot_digest") or ""),
+                 str(facts.get("golden_digest") or ""), primary, splits, report.verdict, here=True)
+    return History(report.gate, primary, (*points, here), elsewhere=sum(bool(point.metrics) for point in past) - len(points),
+                   baselines=_baselines(past))
+
+
+def _splits_in(report: Report) -> tuple[str, ...]:
+    return tuple(sorted(report.metadata.get("judged") or SPLITS[:1]))
+
+
+def _tags_in(report: Report) -> dict[str, float]:
+    """Means of the primary metric; the tags of most queries come first."""
+    scored, golden = report.candidate, report.golden
+    if scored is None or golden is None:
+        return {}
+    tags: dict[str, list[str]] = {}
+    for query in golden.queries:
+        for tag in dict.fromkeys(query.tags) if query.id in scored.queries else ():
+            tags.setdefault(tag, []).append(query.id)
+    return _by_tag(scored, str(report.policy.primary), dict(sorted(tags.items(), key=lambda item: (-len(item[1]), item[0]))))
+
+
+def _baselines(points: Iterable[Point]) -> tuple[Point, ...]:
+    return tuple(point for point in points if point.baseline)
 
 
 def _answers(record: Record, query: Query) -> bool:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gate import console
-from gate.errors import InvalidInput
+from gate.errors import GateError, InvalidInput
 from gate.policy import DEFAULT_METRICS, Policy
 from gate.runs import Run
 
 if TYPE_CHECKING:
+    from gate.explain.query import Rules
     from gate.scoring.metrics import Metric
+    from gate.settings import Settings
     from gate.snapshot.reader import Snapshot
+
+_TOP = 10  # where the primary metric has no cutoff
 
 
 def evaluate(options: Namespace) -> int:
@@ -44,7 +49,7 @@ def evaluate(options: Namespace) -> int:
     if options.format == "json":
         console.show_json(scores_json(golden, scored))
     else:
-        console.show(scores_text(golden, scored))
+        console.show(scores_text(golden, scored), color=True)
     return 0
 
 
@@ -71,7 +76,7 @@ def history(options: Namespace) -> int:
 
         print(history_page(told), end="")
     else:
-        console.show(history_text(told))
+        console.show(history_text(told), color=True)
     return 0
 
 
@@ -80,21 +85,68 @@ def explain(options: Namespace) -> int:
     from gate import references
     from gate.explain.query import explain as explained
     from gate.golden.read import read_golden
-    from gate.reports.explained import explained_json, explained_text
+    from gate.reports.explained import explained_json, explained_text, hidden
+    from gate.reports.paint import columns, wanted
 
-    if options.k < 1:
-        raise InvalidInput(f"-k: {options.k} is not at least 1")
-    golden = read_golden(options.golden)
+    asked = _asked(options)
+    golden = read_golden(asked.golden)
     before, after = (references.load_reference(path).run for path in (options.baseline, options.candidate))
     if options.query in golden.by_id and not any(options.query in side.rankings for side in (before, after)):
         raise InvalidInput(f"neither run has a ranking of {options.query!r}", "run the retriever over this golden set")
-    snapshot = _snapshot(options.snapshot) if options.snapshot else None
-    found = explained(options.query, golden, before, after, options.k, snapshot)
+    found = explained(options.query, golden, before, after, asked.rules, asked.snapshot)
+    found = found if asked.show_queries else hidden(found)
     if options.format == "json":
         console.show_json(explained_json(found))
     else:
-        console.show(explained_text(found))
+        # Painted after it was made harmless: its escape sequences are ours.
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        print(explained_text(found, wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
     return 0
+
+
+class _Asked(NamedTuple):
+    """What ``explain`` works with: from options, else from the configuration."""
+
+    golden: Path
+    rules: Rules
+    snapshot: Snapshot | None
+    show_queries: bool = True
+
+
+def _asked(options: Namespace) -> _Asked:
+    from gate.explain.query import Rules
+
+    problems = [f"-k: {options.k} is not at least 1"] if options.k is not None and options.k < 1 else []
+    if not options.config:
+        problems += ["--golden: is needed where no --config names the golden set"] if not options.golden else []
+        problems += ["--tier: there is no configuration whose tier it could be"] if options.tier else []
+    if problems:
+        raise InvalidInput(problems)
+    if not options.config:
+        metric = Policy().primary
+        return _Asked(options.golden, Rules(metric, options.k or metric.k or _TOP),
+                      _snapshot(options.snapshot) if options.snapshot else None)
+    from gate.settings import load_settings
+
+    settings = load_settings(options.config, tier=options.tier or "pr")
+    policy = settings.policy
+    rules = Rules(policy.primary, options.k or policy.primary.k or _TOP, policy.unit, policy.overlap)
+    snapshot = _snapshot(options.snapshot) if options.snapshot else _pinned(settings)
+    return _Asked(options.golden or settings.golden, rules, snapshot, settings.show_queries)
+
+
+def _pinned(settings: Settings) -> Snapshot | None:
+    """The configured snapshot, as a gate opens it; without one there is less to say, and that is said."""
+    from gate.snapshot.reader import open_snapshot
+    from gate.world import world_of
+
+    if settings.snapshot is None:
+        return None
+    try:
+        return open_snapshot(settings.snapshot, world_of(os.environ))
+    except GateError as error:
+        console.tell(f"warning: without the snapshot, since it cannot be opened: {error.problems[0]}")
+        return None
 
 
 def golden_plan(options: Namespace) -> int:

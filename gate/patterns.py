@@ -7,77 +7,28 @@ each leave a trace over many queries, which this looks for.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from gate.comparison import Comparison
+from gate.explain.scores import PARTED, STIRRED, UNMATCHED, by_rank, fall
 from gate.figures import plural
-from gate.golden.model import GoldenSet, Query
+from gate.golden.model import GoldenSet
+from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, Side, relevant_of, side_of
 from gate.runs import Run
-from gate.statistics.enrichment import enrichment_p
 from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.tests01 import mcnemar
+from gate.traits import traits
 
-FEWEST = 3
-_ALPHA = 0.05
-# A trait is worth a line when those who have it fare worse by this factor; a significant 1.1 tells nobody where to look.
-_LEAST_LIFT = 1.5
 _NEAR_TOP = 3
 # Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
 _MOST_WORSE, _MOST_OTHERS = 600, 1200
-_MOST_TAGS = 3
+# From here on a cause says why the queries are worse, and what else they have in common is where it hit.
+_SAID = 0.8
+_WORDS = re.compile(r"[^\W_]+")
+_NAMES = 300  # compared with one another, so not more
+_TELLING = 5  # fewer coins that fall alike are no news at ALPHA
 _DIGITS = "0123456789"
-_EXACT = re.compile(r"\d|[\"“”'‘’`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
-
-
-class Pattern(NamedTuple):
-    """``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it usually comes from and where to look;
-    empty where the pattern above has said it."""
-
-    kind: str
-    queries: tuple[str, ...]
-    seen: str
-    cause: str
-
-
-class _Side(NamedTuple):
-    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were. Those of long runs stay in their
-    file until somebody asks, and are not to be held here."""
-
-    run: Run
-    top: Mapping[str, Sequence[str]]
-    counts: Mapping[str, int]
-
-    def returned(self, among: set[str]) -> set[str]:
-        """Those documents that came back for any query, at any rank."""
-        return {doc for i in self.top for doc in _docs(self.run, i) if doc in among}
-
-
-def _docs(run: Run, query_id: str) -> Sequence[str]:
-    return run.rankings[query_id].docs if query_id in run.rankings else ()
-
-
-def _side(run: Run, ids: Sequence[str], k: int) -> _Side:
-    top: dict[str, Sequence[str]] = {}
-    counts: dict[str, int] = {}
-    for i in ids:
-        docs = _docs(run, i)
-        top[i], counts[i] = docs[:k], len(docs)
-    return _Side(run, top, counts)
-
-
-class _Case(NamedTuple):
-    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones."""
-
-    golden: GoldenSet
-    before: _Side
-    after: _Side
-    worse: tuple[str, ...]
-    lost: tuple[str, ...]
-    rest: tuple[str, ...]
-    k: int
 
 
 def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after: Run) -> tuple[Pattern, ...]:
@@ -90,28 +41,45 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     rest = [i for i in comparison.paired if i not in bad]
     whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
     lost = tuple(change.id for change in comparison.lost if change.id in bad)
-    others = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
+    sample = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
     k = comparison.flip_k or 10
-    old, new = (_side(side, (*worse[:_MOST_WORSE], *others), max(k, _NEAR_TOP)) for side in (before, after))
-    case = _Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], others, k)
-    groups = [[pattern for look in looks if (pattern := look(case))] for looks in ((_shifted,), (_vanished, _fewer), (_intruders,))]
-    traits = _traits(case)
-    plain, tagged = ([pattern for pattern in traits if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
-    groups = [*groups[:2], plain, groups[2], tagged]
+    old, new = (side_of(side, (*worse[:_MOST_WORSE], *sample), max(k, _NEAR_TOP)) for side in (before, after))
+    moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > 1e-12]
+    case = Case(golden, old, new, worse[:_MOST_WORSE], lost[:_MOST_WORSE], sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
+    falls, ci = _falls(case), comparison.main.ci
+    fell = ci is not None and ci.hi < 0
+    shifted = _kept(_shifted(case, falls))
+    fewer = _fewer(case)
+    # Where hardly anything comes back, documents are missing everywhere.
+    index = _kept(None if shifted or _explains(fewer, case) else _vanished(case), fewer, _unmatched(case, falls))
+    known = len({i for pattern in (*shifted, *index) for i in pattern.queries}) >= _SAID * len(case.worse)
+    intruders = None if known else _newcomers(case) or _intruders(case)
+    if intruders and (intruders.kind == "newcomers" or _explains(intruders, case)):
+        index, intruders, known = [*index, intruders], None, known or _explains(intruders, case)
+    common = traits(case, known, calm=not fell and len(case.lost) < FEWEST)
+    plain, tagged = ([pattern for pattern in common if pattern.kind.startswith("tag ") is tag] for tag in (False, True))
+    others = _kept(intruders)
+    stirred = sum(how == "stirred" for how in falls.values())
+    apart = bool(plain or others or tagged)
+    much = fell or (4 * len(worse) >= len(comparison.paired) and case.fell(bool))
+    unsaid = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
+    everywhere = [_everywhere(case, stirred, apart)] if much and unsaid else []
+    groups = [shifted, index, plain, everywhere, others, tagged]
     found = [pattern for group in groups for pattern in sorted(group, key=lambda pattern: -len(pattern.queries))]
     causes = [pattern.cause for pattern in found]
     found = [pattern if pattern.cause not in causes[:at] else pattern._replace(cause="") for at, pattern in enumerate(found)]
-    if not found and 4 * len(worse) >= len(comparison.paired):
-        found.append(_everywhere(case))
     if whole:
         return tuple(found)
-    sample = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
-    return tuple(pattern._replace(seen=sample + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
+    part = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
+    return tuple(pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
 
 
-def _relevant(query: Query) -> set[str]:
-    """Whatever the query is credited for: documents, members of groups, documents with spans."""
-    return {doc for doc, grade in query.documents.items() if grade > 0}
+def _explains(pattern: Pattern | None, case: Case) -> bool:
+    return pattern is not None and len(pattern.queries) >= _SAID * len(case.worse)
+
+
+def _kept(*patterns: Pattern | None) -> list[Pattern]:
+    return [pattern for pattern in patterns if pattern]
 
 
 def _named(names: Iterable[str], most: int = 5) -> str:
@@ -123,40 +91,70 @@ def _named(names: Iterable[str], most: int = 5) -> str:
 # --- documents ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _near_top(side: _Side) -> set[str]:
+def _near_top(side: Side) -> set[str]:
     return {doc for docs in side.top.values() for doc in docs[:_NEAR_TOP]}
 
 
-def _vanished(case: _Case) -> Pattern | None:
+def _vanished(case: Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
     gone, come = _near_top(case.before), _near_top(case.after)
     gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
-    lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & _relevant(case.golden.by_id[i])]
-    if len(lost) < FEWEST or len(gone) <= len(come) or mcnemar(len(gone), len(come))[1] / 2 > _ALPHA:
+    lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & relevant_of(case.golden.by_id[i])]
+    more = len(gone) > len(come) and mcnemar(len(gone), len(come))[1] / 2 <= ALPHA
+    if len(lost) < FEWEST or not (more or (2 * len(lost) >= len(case.worse) and _respelt(gone, come))):
         return None
     names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before.top[i][:case.k]
-                          if doc in gone and doc in _relevant(case.golden.by_id[i]))
-    return Pattern("vanished", tuple(lost), f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns "
-                   f"for no query at all{_named(names)}.",
+                          if doc in gone and doc in relevant_of(case.golden.by_id[i]))
+    seen = (f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns for no query at all"
+            f"{_named(names)}")
+    if not more:
+        public = {doc for i in case.worse if not case.golden.by_id[i].blind for doc in case.after.top[i][:_NEAR_TOP]}
+        return Pattern("renamed", tuple(lost), f"{seen}; in their place stand documents that the baseline returns for none"
+                       f"{_named(sorted(come & public), 3)}.",
+                       "Documents have other ids now (a path, a prefix, an ending, a new numbering), or the index holds another corpus: "
+                       "lay the ids of both runs side by side.")
+    return Pattern("vanished", tuple(lost), f"{seen}.",
                    "These documents are not in the index any more, or have other ids: compare the number of documents and the ids with "
                    "the baseline's, and look at what was filtered or failed while indexing.")
 
 
-def _shifted(case: _Case) -> Pattern | None:
-    """The place of document N is taken by N+1 (or N−1)."""
+def _respelt(gone: set[str], come: set[str]) -> bool:
+    """Whether most names that are gone are among those that came, with something around them or taken away. That documents go and others
+    come proves nothing: below the last result is not out of the index."""
+    came = [words for words in (frozenset(_WORDS.findall(doc.casefold())) for doc in sorted(come)[:_NAMES]) if words]
+    left = [frozenset(_WORDS.findall(doc.casefold())) for doc in sorted(gone)[:_NAMES]]
+    return 2 * sum(any(words <= other or other <= words for other in came) for words in left if words) > len(left)
+
+
+def _falls(case: Case) -> dict[str, str]:
+    """Worse query → what its scores say of the fall, where the runs have scores."""
+    found: dict[str, str] = {}
+    if by_rank(case.before.run):
+        return found
+    for i in case.worse:
+        before, after = (side.run.rankings.get(i) for side in (case.before, case.after))
+        if before is not None and after is not None and (said := fall(before, after, relevant_of(case.golden.by_id[i]), case.k)):
+            found[i] = said.how
+    return found
+
+
+def _shifted(case: Case, falls: Mapping[str, str]) -> Pattern | None:
+    """The same results under other names; without scores, the place of document N is taken by N+1 (or N−1)."""
+    lost = [i for i in case.worse if falls.get(i) == "parted"]
+    if len(lost) >= FEWEST and 3 * len(lost) >= len(case.worse):
+        return Pattern("shifted", tuple(lost), f"In {len(lost)} of {plural(len(case.worse), 'worse query')} the same scores stand at the "
+                       "same ranks as before, under other documents.", PARTED)
     lost = []
     for i in case.worse:
         old, new = case.before.top[i], case.after.top[i]
         # A neighbour that stood near by before has only moved up.
-        if any(doc in _relevant(case.golden.by_id[i]) and rank < len(new) and _neighbours(doc, new[rank]) and new[rank] not in old[:case.k]
-               for rank, doc in enumerate(old[:case.k])):
+        if any(doc in relevant_of(case.golden.by_id[i]) and _neighbours(doc, other) and other not in old[:case.k]
+               for doc, other in zip(old[:case.k], new, strict=False)):
             lost.append(i)
     if len(lost) < FEWEST or 3 * len(lost) < len(case.worse):
         return None
     return Pattern("shifted", tuple(lost), f"In {len(lost)} of {plural(len(case.worse), 'worse query')} the place of a relevant document "
-                   "is taken by its neighbour in the numbering.",
-                   "Ids and contents are out of step by one: look at how rows of vectors are matched with ids (a header line, a skipped or "
-                   "empty document).")
+                   "is taken by its neighbour in the numbering.", PARTED)
 
 
 def _neighbours(one: str, other: str) -> bool:
@@ -166,16 +164,16 @@ def _neighbours(one: str, other: str) -> bool:
     return bool(a and b and stem == beside and abs(int(a[-15:]) - int(b[-15:])) == 1)
 
 
-def _intruders(case: _Case) -> Pattern | None:
+def _intruders(case: Case) -> Pattern | None:
     """A few documents that came into the top of many queries and belong to none of them."""
     came: defaultdict[str, list[str]] = defaultdict(list)
     for i in case.worse:
-        fresh = set(case.after.top[i][:case.k]) - set(case.before.top[i][:case.k]) - _relevant(case.golden.by_id[i])
+        fresh = set(case.after.top[i][:case.k]) - set(case.before.top[i][:case.k]) - relevant_of(case.golden.by_id[i])
         for doc in fresh:
             came[doc].append(i)
-    least = max(FEWEST, len(case.worse) // 5)
+    least, credible = max(FEWEST, len(case.worse) // 5), _arrived(case)
     names = sorted((doc for doc, ids in came.items() if len(ids) >= least), key=lambda doc: (-len(came[doc]), doc))
-    if not names:
+    if credible.isdisjoint(names):
         return None
     hit = {i for doc in names for i in came[doc]}
     public = {doc for doc in names if not all(case.golden.by_id[i].blind for i in came[doc])}
@@ -187,76 +185,64 @@ def _intruders(case: _Case) -> Pattern | None:
                    "vectors that were not normalised. Look at their text and length.")
 
 
-def _fewer(case: _Case) -> Pattern | None:
+def _arrived(case: Case) -> set[str]:
+    """Documents that came into the top of more queries, over all of them, than they left, beyond chance (sign test, Benjamini and
+    Hochberg's correction over those that moved often enough to tell): in any corpus some documents are everywhere and come and go."""
+    moved: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for i in (*case.worse, *case.rest):
+        old, new, wanted = set(case.before.top[i][:case.k]), set(case.after.top[i][:case.k]), relevant_of(case.golden.by_id[i])
+        for at, docs in enumerate((new - old - wanted, old - new - wanted)):
+            for doc in docs:
+                moved[doc][at] += 1
+    told = sorted(doc for doc, both in moved.items() if sum(both) >= _TELLING)
+    p_values = [mcnemar(came, left)[1] / 2 if came > left else 1.0 for came, left in map(moved.__getitem__, told)]
+    return {doc for doc, q in zip(told, benjamini_hochberg(p_values), strict=True) if q <= ALPHA}
+
+
+def _newcomers(case: Case) -> Pattern | None:
+    """Documents in the top that the baseline returns for no query. Some always come, so those that left count against."""
+    before, after = ({doc for docs in side.top.values() for doc in docs[:case.k]} for side in (case.before, case.after))
+    come, gone = after - before, before - after
+    come, gone = come - case.before.returned(come), gone - case.after.returned(gone)
+    lost = [i for i in case.worse if come.intersection(case.after.top[i][:case.k])]
+    if len(lost) < FEWEST or 2 * len(lost) < len(case.worse) or len(come) <= len(gone) or mcnemar(len(come), len(gone))[1] / 2 > ALPHA:
+        return None
+    names = Counter(doc for i in lost if not case.golden.by_id[i].blind for doc in case.after.top[i][:case.k] if doc in come)
+    return Pattern("newcomers", tuple(lost), f"In {len(lost)} of {plural(len(case.worse), 'worse query')} documents stand in the top "
+                   f"{case.k} that the baseline returns for no query"
+                   f"{_named(f'{doc} ({n} times)' for doc, n in names.most_common())}.",
+                   "Documents that are new in the index: copies or near-duplicates of others, boilerplate, pages that were meant to be "
+                   "left out. If they answer the queries, label them, and put copies into one equivalence group.")
+
+
+def _fewer(case: Case) -> Pattern | None:
     """Fewer results than before."""
     lost = tuple(i for i in case.worse if 2 * case.after.counts[i] < case.before.counts[i])
-    if len(lost) < FEWEST:
+    if len(lost) < FEWEST or 10 * len(lost) < len(case.worse):
         return None
     empty = sum(not case.after.counts[i] for i in lost)
     return Pattern("fewer-results", lost, f"{len(lost)} of {plural(len(case.worse), 'worse query')} get less than half as many results as "
-                   f"before, {empty} of them none.",
-                   "A filter, a score threshold or a query parser that requires every word; an approximate index that visits too few "
-                   "candidates; or one leg of a hybrid search that returns nothing.")
+                   f"before{f', {empty} of them none' if empty else ''}.",
+                   "Lexical: words that the index no longer knows in this form (case, stemming, stop words, digits), or a parser that "
+                   "requires every word. Otherwise: a filter, a score threshold, an approximate index that visits too few candidates, or "
+                   "one leg of a hybrid search that returns nothing.")
 
 
-# --- queries -----------------------------------------------------------------------------------------------------------------------------
+def _unmatched(case: Case, falls: Mapping[str, str]) -> Pattern | None:
+    """The relevant documents lost a part of their score, and hardly any other document changed or rose."""
+    lost = tuple(i for i in case.worse if falls.get(i) == "fell")
+    if len(lost) < FEWEST or 3 * len(lost) < len(case.worse):
+        return None
+    return Pattern("unmatched", lost, f"In {len(lost)} of {plural(len(case.worse), 'worse query')} the relevant document lost a part of "
+                   "its score while many others score as before and hardly one higher.", UNMATCHED)
 
 
-def _traits(case: _Case) -> list[Pattern]:
-    """Properties of queries that are more frequent among the lost ones, or else the worse ones, than chance explains (Fisher's exact
-    test, Benjamini and Hochberg's correction over all of them)."""
-    group, what = (case.lost, "lost query") if len(case.lost) >= FEWEST else (case.worse, "worse query")
-    within = set(group)
-    ids = (*group, *(i for i in (*case.worse, *case.rest) if i not in within))
-    queries = [case.golden.by_id[i] for i in ids]
-    lengths = sorted(len(query.text.split()) for query in queries)
-    long, short = lengths[3 * len(lengths) // 4], lengths[len(lengths) // 4]
-    traits: list[tuple[str, str, str, Callable[[Query], bool]]] = [
-        ("exact-terms", "name something exactly (a number, a code, a name in quotes or capitals)",
-         "The lexical part of the search: a tokenizer that drops or splits digits and punctuation, a missing keyword leg, a smaller weight "
-         "for it.", lambda query: bool(_EXACT.search(query.text))),
-        ("long-queries", f"are long ({plural(long, 'word')} or more)",
-         "A limit on the length of the query: tokens cut off, or a parser that requires every word.",
-         lambda query: len(query.text.split()) >= long > short),
-        ("short-queries", f"are short ({plural(short, 'word')} or fewer)",
-         "Too little context for an embedding; query expansion or the lexical leg is weaker.",
-         lambda query: len(query.text.split()) <= short < long),
-        ("script", "are written in another script than Latin", "Analyser or embedding model for one language only, or text that was "
-         "normalised to ASCII.", lambda query: any(_foreign(char) for char in query.text)),
-        ("accents", "have letters with accents", "Folding of accents on one side only, at indexing or at search.",
-         lambda query: any(ord(char) > 127 and unicodedata.decomposition(char) for char in query.text)),
-        ("several", "have more than one relevant document",
-         "Fewer results fetched, or duplicates of one document that crowd the others out.",
-         lambda query: len({query.units.get(doc, (doc,))[0] for doc in _relevant(query)}) > 1)]
-    traits += [(f"tag {tag}", f"carry the tag {tag}", "What only these have in common: their part of the corpus, its index, its filter.",
-                lambda query, tag=tag: tag in query.tags) for tag in sorted({tag for query in queries for tag in query.tags})]
-    counted = []
-    for kind, words, cause, has in traits:
-        hits = tuple(query.id for query in queries[:len(group)] if has(query))
-        having = len(hits) + sum(map(has, queries[len(group):]))
-        if len(hits) >= FEWEST and having < len(ids):
-            counted.append((kind, words, cause, hits, having))
-    q_values = benjamini_hochberg([enrichment_p(len(hits), len(group), having, len(ids)) for _, _, _, hits, having in counted])
-    found = [(q, Pattern(kind, hits, f"{len(hits)} of {plural(len(group), what)} {words}; of all {len(ids)} queries {having} "
-                                     "do.", cause))
-             for (kind, words, cause, hits, having), q in zip(counted, q_values, strict=True)
-             if q <= _ALPHA and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)]
-    # The same queries under a second description say nothing new; the team's own word for them says more than their length.
-    found.sort(key=lambda pair: 0 if pair[1].kind in ("exact-terms", "script") else 1 if pair[1].kind.startswith("tag ") else 2)
-    found = [pair for at, pair in enumerate(found) if all(set(pair[1].queries) != set(other.queries) for _, other in found[:at])]
-    tags = sorted((pair for pair in found if pair[1].kind.startswith("tag ")), key=lambda pair: (pair[0], pair[1].kind))
-    return [pattern for pair in found if (pattern := pair[1]) and (not pattern.kind.startswith("tag ") or pair in tags[:_MOST_TAGS])]
-
-
-def _foreign(char: str) -> bool:
-    return ord(char) > 591 and unicodedata.category(char)[0] == "L" and not unicodedata.name(char, "").startswith("LATIN")
-
-
-def _everywhere(case: _Case) -> Pattern:
-    """Much got worse, and nothing sets it apart."""
+def _everywhere(case: Case, stirred: int, apart: bool) -> Pattern:
+    """Much got worse, or credibly so. ``stirred``: queries in which nearly every document has another score; ``apart``: something is more
+    frequent among them all the same, and does not say why."""
     total = len(case.worse) + len(case.rest)
     moved = Counter(case.before.top[i][:case.k] != case.after.top[i][:case.k] for i in (*case.worse, *case.rest))
-    return Pattern("everywhere", case.worse, f"{len(case.worse)} of {total} queries got worse and {moved[True]} rankings changed; the loss "
-                   "is spread over all kinds of queries.",
-                   "Something that touches every query: another or shortened embedding, queries and documents embedded differently "
-                   "(prefix, normalisation, analyser), search parameters, fusion weights.")
+    spread = "" if apart else "; the loss is spread over all kinds of queries"
+    scores = f" In {stirred} of the worse ones nearly every document has another score." if 2 * stirred >= len(case.worse) else ""
+    return Pattern("everywhere", case.worse, f"{len(case.worse)} of {plural(total, 'query')} got worse and {moved[True]:,} rankings "
+                   f"changed{spread}.{scores}", STIRRED)

@@ -70,7 +70,8 @@ class Evaluated:
 class Circumstances:
     """What surrounds a comparison and is only shown, or decides who must agree: nothing here is computed from rankings.
 
-    ``proposed``: the tolerance that this change would set, where the base branch's rules are in force."""
+    ``proposed``: the tolerance that this change would set, where the base branch's rules are in force. ``kept``: the file that keeps the
+    candidate's answers whatever comes of them, where there is one."""
 
     gate: str = "default"
     approval: Eligibility | None = None
@@ -81,6 +82,7 @@ class Circumstances:
     excerpts: Excerpts | None = None
     show_queries: bool = True
     proposed: float | None = None
+    kept: str = ""
 
 
 def evaluate(settings: Settings, world: World, progress: Progress | None = None, everything: bool = False,
@@ -157,7 +159,8 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     more = extras(policy.primary, judged)
     scored = _scored(golden, judged, candidate, policy, more)
     name = candidate.name or "candidate"
-    check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden)
+    check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden,
+                   kept=around.kept, quoting=around.show_queries)
     check_answered(judged, candidate, name)
     noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
     aside = set_aside(golden, judged, policy)
@@ -175,7 +178,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
         # A record from before the golden set had spans: its changed labels need an approval, and that must stay possible.
         base = _scored(golden, judged, reference.run, policy, more, require_offsets=reference.labels is None)
         side = reference.run.name or "baseline"
-        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden)
+        check_validity(base, reference.run, policy, side, stored=reference.labels is not None, golden=golden, quoting=around.show_queries)
         check_answered(judged, reference.run, side, reference.labels, reference.record is not None)
         bare = reference.labels is None and (latest is None or latest.labels is None)
         if bare and found_nothing(judged, candidate, scored, base):  # a record did find something, under its own labels

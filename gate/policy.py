@@ -258,13 +258,13 @@ def _protected_tag(rule: Protected, stratum: Paired, name: str, p_holm: float | 
     beyond = stratum.delta < -rule.tolerance - 1e-12
     numbers: dict[str, float | int | str | None] = {"delta": stratum.delta, "tolerance": rule.tolerance, "n": stratum.n,
                                                     "rule": rule.rule}
-    outcome, limit = "fail" if beyond else "pass", f"tolerance {rule.tolerance:g}"
+    outcome, limit = "fail" if beyond else "pass", f"{rule.tolerance:g} is allowed"
     if beyond:
-        limit = f"more than its tolerance {rule.tolerance:g}"
+        limit = f"more than the {rule.tolerance:g} allowed"
     if rule.rule == "credible":
         numbers["p_holm"] = p_holm
         if beyond and (p_holm is None or p_holm >= 1.0 - policy.method.confidence):
-            outcome, limit = "inconclusive", f"more than its tolerance {rule.tolerance:g}, but not credibly ({_holm(p_holm)})"
+            outcome, limit = "inconclusive", f"more than the {rule.tolerance:g} allowed, but not credibly ({_holm(p_holm)})"
     return Check(f"protected {rule.tag}", outcome,
                  f"Protected tag {rule.tag} (n={stratum.n}): {_moved(name, stratum.delta, rule.tolerance)}"
                  f"{_from_to(stratum, policy.method.confidence)}, {limit}.", numbers)

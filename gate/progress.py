@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TextIO
+
+from gate.reports.paint import columns
 
 Progress = Callable[[int, int], None]
 _EVERY, _BAR_EVERY = 5.0, 0.1
@@ -13,7 +16,8 @@ _WIDTH = 30
 
 def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic, did: str = "answered", what: str = "queries") -> Progress:
     """Tells ``stream``. Counts are (answered, of how many)."""
-    terminal = stream.isatty()
+    terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    narrow = terminal and 0 < columns(os.environ, True) < _WIDTH + 50
     started = last = clock()
     first: int | None = None
 
@@ -30,7 +34,8 @@ def shown_on(stream: TextIO, clock: Callable[[], float] = time.monotonic, did: s
             print(f"{did} {done} of {total} {what}{rest}", file=stream, flush=True)
             return
         full = _WIDTH * done // max(total, 1)
-        print(f"\r\x1b[K[{'#' * full}{'.' * (_WIDTH - full)}] {done} of {total} {what}{rest}", end="" if done < total else "\n",
+        bar = "" if narrow else f"[{'#' * full}{'.' * (_WIDTH - full)}] "
+        print(f"\r\x1b[K{bar}{done} of {total} {what}{rest}", end="" if done < total else "\n",
               file=stream, flush=True)
 
     return say

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gate.baseline.kind import is_record
+from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet
 from gate.reports.report import BaselineInfo
 from gate.runs import Run, read_run
@@ -32,8 +33,24 @@ class Reference:
     plain: bool = False
 
 
+# Of a folder of reports, of a downloaded artifact of a baseline, and of a branch that keeps baselines.
+_IN_FOLDERS = ("run.jsonl.gz", "record.json.gz", "baseline.json.gz")
+
+
+def stored(path: Path) -> Path:
+    """The file; of a folder the one in it that holds rankings."""
+    if not path.is_dir():
+        return path
+    found = [path / name for name in _IN_FOLDERS if (path / name).is_file()]
+    if not found:
+        raise InvalidInput(f"{path}: is a folder without {' or '.join(_IN_FOLDERS)}", "name a run file, a record, a folder of reports "
+                           "(--out, or the artifact retrieval-gate-report-…), or a downloaded artifact of a baseline")
+    return found[0]
+
+
 def load_reference(path: Path) -> Reference:
-    """A run file or a record, told apart by content."""
+    """A run file or a record, told apart by content, or a folder with one."""
+    path = stored(path)
     if is_record(path):
         from gate.baseline.record import read_record
 
@@ -48,6 +65,7 @@ def load_scored(paths: Sequence[Path], golden: GoldenSet, metrics: Sequence[Metr
     from gate.runfiles import read_files
     from gate.scoring.sheet import Sheet
 
+    paths = [stored(path) for path in paths]
     records = [is_record(path) for path in paths]
     files = [path for path, record in zip(paths, records, strict=True) if not record]
     runs = iter(read_files(files, [Sheet(golden, metrics, unit, overlap, beside) for _ in files]))

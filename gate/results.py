@@ -160,7 +160,7 @@ class Outcome:
         return self.report.comparison.gained if self.report.comparison else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: report.json (README, «report.json»)."""
+        """Plain values: report.json (docs/reports.md)."""
         from gate.reports.json_report import report_json
 
         return report_json(self.report)

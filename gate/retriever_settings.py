@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gate import jsonio
@@ -27,6 +28,15 @@ class RetrieverSettings(NamedTuple):
     def legs(self) -> tuple[RetrieverSettings, ...]:
         """The retrievers that this one is made of."""
         return tuple(getattr(self.options, "legs", ()))
+
+    def parts(self) -> Iterator[tuple[str, Any]]:
+        """The kind and the options of everything that has a say in its answers: itself, its embedding, and all that its legs have."""
+        yield self.kind, self.options
+        embedding = getattr(self.options, "embedding", None)
+        if embedding is not None:
+            yield embedding.kind, embedding.options
+        for leg in self.legs:
+            yield from leg.parts()
 
     @property
     def needs_snapshot(self) -> bool:

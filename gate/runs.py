@@ -13,6 +13,7 @@ from gate import jsonio
 if TYPE_CHECKING:
     from gate.scoring.sheet import Sheet
 
+RUN_FILE = "run.jsonl.gz"  # among the reports
 _BARE = {"id", "ranked"}  # what most lines have, and nothing else
 _ITEM_KEYS = {"doc", "chunk", "start", "end", "score"}
 

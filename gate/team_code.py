@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gate import jsonio
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _PYTHON = (".py",)
 # What an interpreter reads beside the file that a command names; a compiled program is named itself.
 _SCRIPTS = (*_PYTHON, ".awk", ".cjs", ".jl", ".js", ".lua", ".mjs", ".php", ".pl", ".pm", ".r", ".rb", ".sh", ".ts")
+# Of the kinds whose options name a folder of the team's code.
+_ENDINGS = {"python": _PYTHON, "command": _SCRIPTS, "function": _PYTHON}
 # Installed packages: the file of the requirements stands for them, or the machine's owner does.
 _PASSED = ("__pycache__", "node_modules", "site-packages", "venv")
 
@@ -33,14 +35,9 @@ def code_digests(retriever: RetrieverSettings) -> dict[str, str]:
 
 
 def _folders(retriever: RetrieverSettings) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    options: Any = retriever.options
-    if retriever.kind in ("python", "command"):
-        yield options.path, _PYTHON if retriever.kind == "python" else _SCRIPTS
-    embedding = getattr(options, "embedding", None)
-    if embedding is not None and embedding.kind == "function":
-        yield embedding.options.code.path, _PYTHON
-    for leg in retriever.legs:
-        yield from _folders(leg)
+    for kind, options in retriever.parts():
+        if kind in _ENDINGS:
+            yield options.path, _ENDINGS[kind]
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from gate.policy import Policy
 from gate.runs import Run
 from gate.scoring.cut import too_short
 from gate.scoring.score import ScoredRun
+from gate.unquoted import unquoted
 
 if TYPE_CHECKING:
     from gate.baseline.record import Record
@@ -31,28 +32,32 @@ def check_depth(metrics: Sequence[Metric], record: Record) -> None:
                            "make the record again with a larger `depth`, or use smaller cutoffs")
 
 
-def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None) -> None:
+def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, stored: bool = False, golden: GoldenSet | None = None,
+                   kept: str = "", quoting: bool = True) -> None:
     """Raise unless a run can be judged: CannotDecide for a broken retriever, InvalidInput for inputs that do not belong together.
 
     ``stored``: a record of the past. Since then the rules may have become stricter, or the golden set another; an approval has covered
-    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted.
+    the one and has to cover the other, so neither may make every later run impossible. ``golden``: whose blind queries are not quoted;
+    ``kept``: the file that keeps the answers, where there is one; ``quoting``: what the retriever said may be shown.
     """
     errored = len(scored.excluded.errored)
     # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
     if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
-        raise CannotDecide(_error_lines(scored, run, policy, side, golden),
-                           "mend the retriever; the queries that worked are kept in run.jsonl.gz")
+        raise CannotDecide(_error_lines(scored, run, policy, side, golden, quoting),
+                           "mend the retriever" + (f"; the queries that worked are kept in {kept}" if kept else ""))
     problems = [] if stored else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")
 
 
-def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str, golden: GoldenSet | None) -> list[str]:
+def _error_lines(scored: ScoredRun, run: Run, policy: Policy, side: str, golden: GoldenSet | None,
+                 quoting: bool) -> list[str]:
     errored = scored.excluded.errored
     head = f"{side}: the retriever failed on {len(errored)} of {len(run.rankings)} queries; max_errors is {policy.max_errors}"
     blind = {i for i in errored[:5] if golden and i in golden.by_id and golden.by_id[i].blind}
-    return [head, *(f"query {i!r}: {'it is blind, so what it printed is not shown' if i in blind else run.rankings[i].error}"
-                    for i in errored[:5])]
+    said = {i: run.rankings[i] if quoting else unquoted(run.rankings[i]) for i in errored[:5]}
+    return [head, *(f"query {i!r}: {'it is blind, so what it printed is not shown' if i in blind else ranking.error}"
+                    for i, ranking in said.items())]
 
 
 def with_errors_aside(scored: ScoredRun, golden: GoldenSet, run: Run) -> ScoredRun:

@@ -29,7 +29,7 @@ def test_a_harmful_pull_request_is_red_and_its_one_comment_names_the_lost_querie
     assert (outcome.code, outcome.verdict, outcome.outputs["lost"]) == (1, "fail", "30")
     assert outcome.outputs["comment-status"] == "created"
     (comment,) = started.comments(pr)
-    assert "30 queries lost their document" in comment and "`q0`" in comment and comment.startswith("## ❌")
+    assert "30 queries lost their answer" in comment and "`q0`" in comment and comment.startswith("## ❌")
     assert comment.rstrip().endswith("-->") and f"head={pr.head_sha}" in comment
     assert float(outcome.outputs["delta"]) == pytest.approx(-0.1)
     assert [flip["id"] for flip in outcome.report["flips"]["lost"]][:2] == ["q0", "q1"]

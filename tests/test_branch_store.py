@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gate.baseline.branch_store import BranchStore
+from gate.baseline.home import Home
 from gate.baseline.manifest import read_manifest
 from gate.baseline.record import pack, unpack
 from gate.github.repository import Repository
@@ -60,7 +61,7 @@ def test_the_first_run_on_main_writes_an_orphan_branch_that_says_what_it_is(stor
     manifest, record = stored(story)
     (commit,) = history(story)
     assert manifest.state == "bootstrap" and record.commit == manifest.head_sha == story.repo.tip and not story.baselines()
-    names = ("manifest.json", "baseline.json.gz", "badge.json", "badge.svg")
+    names = ("manifest.json", "baseline.json.gz", "history.json", "badge.json", "badge.svg")
     assert set(commit.files) == {"README.md", *(f"default/{name}" for name in names)} and commit.signed
     assert json.loads(commit.files["default/badge.json"])["message"] == f"{record.metrics['ndcg@10']:.3f}"
     assert commit.message.startswith(f"default: first baseline, as of {story.repo.tip[:7]}\n")
@@ -102,7 +103,7 @@ def test_a_push_that_changes_no_ranking_writes_only_up_to_where_main_has_been_ju
     before = tip(started).files
     assert started.merged(started.pull({"README.md": "x"})).outputs["baseline-updated"] == "carried"
     after = tip(started).files
-    assert {name for name in after if after[name] != before.get(name)} == {"default/manifest.json"}
+    assert {name for name in after if after[name] != before.get(name)} == {"default/manifest.json", "default/history.json"}
     assert stored(started)[0].latest_digest == stored(started)[1].digest
     outcome = started.on_pull(started.pull(HARM), "opened")
     assert (outcome.code, outcome.report["latest"], outcome.report["notes"]) == (1, None, [])
@@ -247,9 +248,9 @@ def by_an_app(story, files, message):
 def refused(story):
     """Why a search from main's tip passes things over."""
     repository = Repository(Transport(story.fake.url, story.fake.job_token), story.repo.full_name)
-    store = BranchStore(repository, BaselineSettings(store="branch"), "default", repository_id=story.repo.id, default_branch="main",
-                        workflow=GATE_PATH, clock=lambda: story.fake.clock.now.timestamp())
-    return store.find(story.repo.tip).refused
+    home = Home(repository, BaselineSettings(store="branch"), "default", story.repo.id, "main", GATE_PATH,
+                clock=lambda: story.fake.clock.now.timestamp())
+    return BranchStore(home).find(story.repo.tip).refused
 
 
 def naming(story, run):

@@ -39,7 +39,7 @@ def test_a_forks_pull_request_gets_its_comment_from_the_companion(story):
     assert (outcome.code, outcome.outputs["comment-status"]) == (0, "created"), outcome.log
     (comment,) = story.comments(pr)
     assert outcome.outputs["comment-url"].startswith("https://github.com/acme/search/pull/")
-    assert "nDCG@10 fell by 0.100" in comment and "30 queries lost their document" in comment and "`q0`" in comment
+    assert "nDCG@10 fell by 0.100" in comment and "30 queries lost their answer" in comment and "`q0`" in comment
     assert "Nobody has checked them" in comment and "Only the check itself decides" in comment
     run = story.gh
     assert f"https://github.com/acme/search/actions/runs/{run.id}/attempts/1" in comment
@@ -61,7 +61,7 @@ def test_the_same_comment_is_edited_by_the_next_run_also_when_it_turns_green(sto
     outcome = story.on_end()
     assert outcome.outputs["comment-status"] == "updated"
     (comment,) = story.comments(pr)
-    assert "`pass`" in comment and "lost their document" not in comment
+    assert "`pass`" in comment and "lost their answer" not in comment
 
 
 def test_a_later_run_of_the_gate_with_rights_takes_the_comment_over(story):

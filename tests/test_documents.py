@@ -14,12 +14,14 @@ from gate.embedding.base import KINDS as EMBEDDINGS
 from gate.github.comments import STATUSES, CommentResult
 from gate.inputs import drop_secrets, read_inputs
 from gate.policy import Policy
+from gate.reports.json_report import report_json
 from gate.reports.report import VERDICTS, Report
 from gate.retrievers import KINDS, module_of
 from gate.settings import parse_settings
 from gate.snapshot.sources import KINDS as SOURCE_KINDS
 from gate.snapshot.sources import module_of as source_module
 from tests.conftest import ROOT
+from tests.reports import build
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 README = (ROOT / "README.md").read_text()
@@ -40,8 +42,9 @@ def test_every_picture_is_linked_somewhere_and_every_linked_one_is_there():
 
 
 def test_what_is_seen_on_a_picture_is_also_said():
-    shown = re.findall(r"!\[([^]]*)\]\(docs/images/", README)
-    assert shown and all(len(words.split()) > 10 for words in shown)
+    pages = [README, (ROOT / "docs" / "reports.md").read_text()]
+    shown = [words for page in pages for words in re.findall(r"!\[([^]]*)\]\((?:docs/)?images/", page)]
+    assert len(shown) > 3 and all(len(words.split()) > 10 for words in shown)
 
 
 def test_every_input_of_the_action_is_read_in_both_spellings_and_documented():
@@ -208,3 +211,10 @@ def test_every_kind_of_query_vectors_is_described_by_its_keys(kind):
     for example in re.findall(r"```yaml\n(retriever:\n.*?)```", whole, re.S):
         rest = 'golden: g.jsonl\nsnapshot: {path: s, digest: "sha256:' + "0" * 64 + '"}\n'
         assert parse_settings((rest + example).encode(), "c.yml", "c.yml").retriever.kind == "dense"
+
+
+def test_every_key_of_report_json_has_its_line():
+    page = (ROOT / "docs/reports.md").read_text()
+    table = page.split("## report.json")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert set(report_json(build.failing())) == {key for row in rows for key in re.findall(r"`([a-z_]+)`", row)}

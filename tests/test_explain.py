@@ -1,6 +1,9 @@
 """Why one query moved: each cause is told by what it leaves behind."""
 
+import gzip
+import html
 import json
+import shlex
 from collections import Counter
 
 import numpy as np
@@ -8,10 +11,11 @@ import pytest
 
 from gate.cli import main
 from gate.errors import InvalidInput
-from gate.explain import alike, closeness, spans, terms
+from gate.explain import alike, closeness, spans, terms, worded
 from gate.explain.model import Place, Side
-from gate.explain.query import explain
+from gate.explain.query import Rules, explain
 from gate.golden.model import GoldenSet, Query, Span
+from gate.policy import Policy
 from gate.reports.explained import explained_text
 from gate.runs import Chunk, Ranking, Run
 from gate.snapshot.build import build_dense
@@ -23,14 +27,18 @@ from tests.conftest import golden_set
 GOLDEN = golden_set({"q": ["a", "b"], "other": ["z"]})
 
 
-def facts(before, after, golden=GOLDEN, k=3, rest=()):
+def top(k, unit="doc"):
+    return Rules(Policy().primary, k, unit)
+
+
+def facts(before, after, golden=GOLDEN, k=3, rest=(), unit="doc"):
     runs = [Run({"q": side, "other": Ranking(list(rest))}) for side in (before, after)]
-    return {fact.kind: fact for fact in explain("q", golden, *runs, k).facts}
+    return {fact.kind: fact for fact in explain("q", golden, *runs, top(k, unit)).facts}
 
 
 def test_ranks_and_scores_stand_on_both_sides():
     old, new = Ranking(["a", "x", "b"], [3.0, 2.0, 1.0]), Ranking(["y", "a"], [5.0, 4.0])
-    found = explain("q", GOLDEN, Run({"q": old}), Run({"q": new}), 2)
+    found = explain("q", GOLDEN, Run({"q": old}), Run({"q": new}), top(2))
     assert found.relevant == (Place("a", 1.0, Side(1, 3.0), Side(2, 4.0)), Place("b", 1.0, Side(3, 1.0), Side()))
     assert found.instead == (Place("y", None, Side(), Side(1, 5.0)),)
 
@@ -59,8 +67,11 @@ def test_how_far_it_is_from_the_top():
 
 def test_errors_short_answers_and_repeats():
     assert "failed on this query: boom" in facts(Ranking(["a"]), Ranking([], error="boom\n| trace"))["error"].seen
-    assert "Only 1 results came back, 3 before" in facts(Ranking(["a", "x", "y"]), Ranking(["a"]))["few"].seen
-    assert "2 of the first 3 results repeat" in facts(Ranking(["a", "x", "y"]), Ranking(["x", "x", "x"]))["repeats"].seen
+    assert "Only 1 result came back, 3 results before" in facts(Ranking(["a", "x", "y"]), Ranking(["a"]))["few"].seen
+    assert "Nothing came back, 1 result before" in facts(Ranking(["a"]), Ranking([]))["few"].seen
+    assert "2 of the first 3 results repeat" in facts(Ranking(["a", "x", "y"]), Ranking(["x", "x", "x"]), unit="chunk")["repeats"].seen
+    few = facts(Ranking(["a", "x", "y"]), Ranking(["x", "x", "x"]))["few"]
+    assert "Only 1 different document among the 3 results, 3 before" in few.seen and "group them by document" in few.likely
 
 
 def spanned(start=100, end=200):
@@ -74,7 +85,7 @@ def test_a_boundary_that_cuts_the_answer():
 
 def test_another_chunk_of_the_right_document():
     after = Ranking(["x", "d", "d"], chunks=[Chunk(), Chunk("c", 0, 90), Chunk("c2", 90, 210)])
-    kinds = [fact.kind for fact in spans.facts(spanned(), after, {"d": [("d#1", 0, 90), ("d#2", 90, 210)]}, 2)]
+    kinds = [fact.kind for fact in spans.facts(spanned(), after, {"d": [("d#1", 0, 90), ("d#2", 90, 210)]}, 2, "chunk")]
     assert kinds == ["chunk", "chunk-rank"]
     after = Ranking(["d"], chunks=[Chunk("c", 0, 110)])
     assert [fact.kind for fact in spans.facts(spanned(), after, {}, 2)] == ["wrong-chunk"]
@@ -83,8 +94,10 @@ def test_another_chunk_of_the_right_document():
 def test_of_several_chunks_that_hold_the_answer_the_first_counts():
     after = Ranking(["d", "x", "d", "d"], chunks=[Chunk("c", 140, 300), Chunk(), Chunk("c2", 90, 210), Chunk("c3", 100, 200)])
     assert list(spans.facts(spanned(), after, {}, 2)) == []
+    whole, = spans.facts(spanned(), after, {}, 2, "chunk", 0.8)
+    assert whole.kind == "chunk-rank" and whole.seen.endswith("is at rank 3.")
     fact, = spans.facts(spanned(), Ranking(after.docs[1:], chunks=after.chunks[1:]), {}, 1)
-    assert fact.kind == "chunk-rank" and fact.seen.endswith("is result 2.")
+    assert fact.kind == "chunk-rank" and fact.seen.endswith("is at rank 2.")
 
 
 def test_near_duplicates_in_the_way():
@@ -137,25 +150,27 @@ def test_windows_of_other_documents_are_not_taken_for_a_fault_of_the_search(tmp_
     snapshot = Snapshot(tmp_path / "snap", verify(tmp_path / "snap"))
     golden = GoldenSet((Query("q", "text", {"a": 1.0}),), path="golden.jsonl")
     run = Run({"q": Ranking(["b", "b", "b", "b", "a"], [0.9, 0.8, 0.7, 0.6, 0.5])})
-    found = {fact.kind: fact for fact in explain("q", golden, run, run, 3, snapshot).facts}
+    found = {fact.kind: fact for fact in explain("q", golden, run, run, top(3, "chunk"), snapshot).facts}
     assert "search" not in found and "puts a at 5 too" in found["model"].seen
 
 
 @pytest.mark.parametrize(("query", "words"), [(Query("q", "text", {"a": 0.0}), "no document has a grade above 0"),
                                               (Query("q", "text", {}, answerable=False), "the query is unanswerable")])
 def test_a_query_with_nothing_to_find_says_why(query, words):
-    found = explain("q", GoldenSet((query,), path="golden.jsonl"), Run({"q": Ranking(["a"])}), Run({"q": Ranking(["b"])}), 3)
+    found = explain("q", GoldenSet((query,), path="golden.jsonl"), Run({"q": Ranking(["a"])}), Run({"q": Ranking(["b"])}), top(3))
     assert f"nothing: {words}\n" in explained_text(found)
 
 
 def test_a_blind_query_is_not_explained():
     golden = GoldenSet((GOLDEN.queries[0]._replace(split="blind"),), path="golden.jsonl")
     with pytest.raises(InvalidInput, match="of the blind split"):
-        explain("q", golden, Run({}), Run({}), 3)
+        explain("q", golden, Run({}), Run({}), top(3))
 
 
 @pytest.mark.parametrize(("base", "run", "kind"), [("dense", "dense_hnsw_lowef", "search"), ("dense", "dense_lost10pct", "vanished"),
-                                                   ("dense", "dense_dim64", "search"), ("bm25", "bm25_querynostem", "shared")])
+                                                   ("dense", "dense_dim64", "search"), ("dense", "dense_dim64", "stirred"),
+                                                   ("dense", "dense_idshift", "parted"), ("bm25", "bm25_querynostem", "shared"),
+                                                   ("bm25", "bm25_querynostem", "search"), ("bm25", "bm25_querycase", "fell")])
 def test_real_losses_are_explained_through_the_command_line(data, tmp_path, capsys, base, run, kind):
     collection, vectors = data / "collections" / "squad2-dev", data / "embeddings" / "squad2-dev"
     build = ["snapshot", "build", "--corpus", str(collection / "corpus.jsonl"), "--out", str(tmp_path / "snap"), "--kind", base]
@@ -183,3 +198,145 @@ def test_an_unknown_query_is_named_with_its_neighbours(write, capsys):
     run = write("r.jsonl", {"id": "q001", "ranked": ["a"]})
     assert main(["explain", "q01", "--golden", str(golden), "--baseline", str(run), "--candidate", str(run)]) == 2
     assert "did you mean q001?" in capsys.readouterr().err
+
+
+def scored(**docs):
+    return Ranking(list(docs), list(docs.values()))
+
+
+def test_one_document_alone_lost_score():
+    before, after = scored(a=9.0, x=5.0, y=4.0, z=3.0, b=2.5), scored(x=5.0, y=4.0, z=3.0, b=2.5, a=2.0)
+    fact = facts(before, after)["fell"]
+    assert fact.seen == "a alone fell, from 9 to 2; all 3 other documents that both rankings hold score as before."
+    assert "no longer" in fact.likely and "case, stemming" in fact.likely
+
+
+def test_one_document_alone_is_gone():
+    fact = facts(scored(a=9.0, x=5.0, y=4.0, z=3.0), scored(x=5.0, y=4.0, z=3.0), rest=["a"])["gone"]
+    assert fact.seen.startswith("a alone is gone, though its score 9 would be enough; 3 of the 3 other documents")
+
+
+def test_every_score_is_another_one():
+    fact = facts(scored(a=9.0, x=5.0, y=4.0, z=3.0), scored(x=6.0, y=5.5, z=5.1, a=5.05))["stirred"]
+    assert "none of the 3 other documents" in fact.seen and "another or shortened embedding" in fact.likely
+
+
+def test_the_same_scores_under_other_names():
+    fact = facts(scored(a=9.0, x=5.0, y=4.0), Ranking(["a2", "x2", "y2"], [9.0, 5.0, 4.0]))["parted"]
+    assert fact.seen.startswith("3 of the first 3 results have exactly the score that stood at their rank before")
+
+
+def test_cutoffs_count_documents_unless_the_policy_counts_chunks():
+    before, after = Ranking(["a"]), Ranking(["x", "x", "x", "a"])
+    assert explain("q", GOLDEN, Run({"q": before}), Run({"q": after}), top(3)).relevant[0].after.rank == 2
+    assert explain("q", GOLDEN, Run({"q": before}), Run({"q": after}), top(3, "chunk")).relevant[0].after.rank == 4
+
+
+def test_the_share_of_a_span_is_the_policys():
+    after = Ranking(["d"], chunks=[Chunk("c", 100, 170)])
+    assert list(spans.facts(spanned(), after, {}, 3)) == []
+    fact, = spans.facts(spanned(), after, {}, 3, "doc", 0.8)
+    assert fact.kind == "wrong-chunk" and "cut it at 170" in fact.seen and "larger chunks" in fact.likely
+
+
+def index(pages):
+    """A search that counts shared words, as case-insensitive as an index is."""
+    def search(text):
+        asked = {word.strip("?.,").lower() for word in text.split()}
+        hits = {page: len(asked & set(words.split())) for page, words in pages.items()}
+        return [page for page in sorted(hits, key=lambda page: (-hits[page], page)) if hits[page]]
+    return search
+
+
+PAGES = {"dutch": "dutch revolt leader", "leader": "leader of a team", "cafe": "café menu in summer", "menu": "menu of the day summer",
+         "err": "error 9002 log full", "log": "error log rotation full", "one": "alpha beta gamma delta epsilon", "two": "alpha beta"}
+
+
+@pytest.mark.parametrize(("text", "heard", "gone", "why"), [
+    ("the leader of Dutch Revolt", "the leader of", "'Dutch', 'Revolt'", "not lower-cased"),
+    ("error 9002 log", "error log", "'9002'", "digits"), ("summer café menu", "summer menu", "'café'", "ASCII"),
+    ("alpha beta gamma delta epsilon", "alpha beta", "'gamma', 'delta', 'epsilon'", "ends after 2 words")])
+def test_the_words_that_a_lexical_run_has_stopped_to_look_for(text, heard, gone, why):
+    pages = PAGES if "alpha" not in text else PAGES | {"three": "gamma delta", "four": "delta epsilon"}
+    search = index(pages)
+    after = search(heard)
+    found = {fact.kind: fact for fact in worded.facts(search, text, search(text), after, [], 3)}
+    if search(text)[:3] != after[:3]:
+        assert f"as if the query had no {gone}:" in found["words"].seen and why in found["words"].likely
+
+
+def test_a_baseline_that_is_no_search_over_this_index_is_not_taken_for_one():
+    assert list(worded.facts(index(PAGES), "Dutch leader", ["q", "r"], ["leader"], [], 3)) == []
+
+
+@pytest.fixture
+def configured(tmp_path, monkeypatch):
+    """A small project: golden set, snapshot, configuration, two runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for n in range(12):
+        (tmp_path / "docs" / f"d{n}.md").write_text(f"# Marktitel {n}\n\nMarktext word{n} of page {n}\n")
+    assert main(["snapshot", "build", "--kind", "bm25", "--corpus", "docs", "--out", "snap"]) == 0
+    digest = json.loads((tmp_path / "snap" / "manifest.json").read_text())["tree_digest"]
+    (tmp_path / "golden.jsonl").write_text("".join(json.dumps({"id": f"q{n}", "query": f"Markfrage word{n}", "relevant": [f"d{n}"]}) + "\n"
+                                                   for n in range(12)))
+    for folder, shift in (("base", 0), ("report", 1)):
+        rows = (json.dumps({"id": f"q{n}", "ranked": [f"d{(n + at + shift) % 12}" for at in range(11)]}) + "\n" for n in range(12))
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.jsonl.gz").write_bytes(gzip.compress("".join(rows).encode()))
+
+    def config(**more):
+        settings = {"golden": "golden.jsonl", "snapshot": {"path": "snap", "digest": digest}, "retriever": {"kind": "bm25"}} | more
+        (tmp_path / "gate.yml").write_text(json.dumps(settings))
+    config()
+    return config
+
+
+EXPLAIN = ["explain", "q3", "--config", "gate.yml", "--baseline", "base", "--candidate", "report"]
+
+
+def test_rules_golden_set_and_snapshot_are_the_configurations(configured, capsys):
+    configured(policy={"primary": "recall@5", "metrics": ["recall@5"], "unit": "chunk"})
+    assert main([*EXPLAIN, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["k"], found["unit"], found["score"]) == (5, "chunk", {"metric": "recall@5", "before": 1.0, "after": 0.0})
+    assert found["relevant"][0]["title"].startswith("Marktitel") and {"search"} <= {fact["kind"] for fact in found["facts"]}
+
+
+def test_a_snapshot_that_cannot_be_opened_is_said_and_costs_only_what_it_knows(configured, capsys, tmp_path):
+    (tmp_path / "snap" / "units.jsonl").unlink()
+    assert main(EXPLAIN) == 0
+    found = capsys.readouterr()
+    assert "warning: without the snapshot" in found.err and "not found" in found.out
+
+
+def test_hidden_queries_are_not_explained_in_words(configured, capsys):
+    assert main(EXPLAIN) == 0
+    assert "Markfrage" in (shown := capsys.readouterr().out) and "Marktitel" in shown
+    configured(show_queries=False)
+    for more in ([], ["--format", "json"]):
+        assert main([*EXPLAIN, *more]) == 0
+        shown = capsys.readouterr().out
+        assert "q3" in shown and not any(word in shown.lower() for word in ("markfrage", "marktitel", "word3"))
+
+
+def test_without_a_configuration_the_golden_set_is_asked_for(capsys, tmp_path):
+    assert main(["explain", "q", "--baseline", str(tmp_path), "--candidate", str(tmp_path), "--tier", "nightly", "-k", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "--golden: is needed" in said and "--tier: there is no configuration" in said and "-k: 0" in said
+
+
+def test_a_folder_without_rankings_says_what_was_looked_for(configured, capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert main([*EXPLAIN[:-1], "empty"]) == 2
+    assert "is a folder without run.jsonl.gz or record.json.gz or baseline.json.gz" in capsys.readouterr().err
+
+
+def test_the_report_says_how_to_ask_why_and_that_command_works(configured, capsys, tmp_path):
+    sides = ["--golden", "golden.jsonl", "--baseline", "base", "--candidate", "report"]
+    assert main(["compare", *sides, "--out", "out"]) == 1
+    shown = capsys.readouterr().out
+    command = next(line.strip() for line in shown.splitlines() if "retrieval-gate explain" in line)
+    assert main(shlex.split(command)[1:]) == 0
+    assert "What there is to see" in capsys.readouterr().out
+    assert command.replace(command.split()[2], "QUERY_ID") in html.unescape((tmp_path / "out" / "report.html").read_text())

@@ -159,3 +159,57 @@ def test_real_runs_make_a_history(data):
     found = history_of([Record("docs", dict(run.rankings), "sha256:g", created=str(at), provenance=Provenance("latest"))
                         for at, run in enumerate(runs)], golden, METRICS)
     assert found.since["ndcg@10"].ci.hi < 0 and found.since["ndcg@10"].n == 400
+
+
+@pytest.fixture
+def two_runs(folder, write):
+    def told(*lost):
+        return [{"id": i, "ranked": ["x"] if i in lost else [f"d{i}", "x"]} for i in IDS]
+
+    write("old.jsonl", *told(*IDS[:10]))
+    write("new.jsonl", *told(*IDS[:11]))
+    records = folder / "records"
+    records.mkdir()
+    for path in folder.glob("*.json.gz"):
+        path.rename(records / path.name)
+    return folder
+
+
+def compared(folder, *more):
+    return main(["compare", "--golden", str(folder / "golden.jsonl"), "--baseline", str(folder / "old.jsonl"), "--candidate",
+                 str(folder / "new.jsonl"), *map(str, more)])
+
+
+def test_a_report_on_a_command_line_draws_the_records_that_led_to_it_scored_as_it_is(two_runs, capsys):
+    out = two_runs / "out"
+    code = compared(two_runs, "--out", out)
+    plain = (out / "report.html").read_text()
+    assert compared(two_runs, "--out", out, "--history", two_runs / "records") == code and 'id="history"' not in plain
+    part = (out / "report.html").read_text().split('<h2 id="history">')[1].split('id="origin"')[0]
+    assert "10 records, from 2026-01-01 to 2026-01-12" in part
+    assert "scored anew under today&#39;s labels, over 24 queries" in part and "a better chunker" in part
+    assert part.count('class="here"') >= 5 and "0.583 → 0.542" not in part and "→ 0.542 (−0.458; 95 % interval" in part
+    # The value of this run is that of the report itself.
+    assert json.loads((out / "report.json").read_text())["metrics"]["hit@5"]["candidate"] == pytest.approx(13 / 24)
+
+
+def test_the_configured_retrievers_report_has_it_too_and_records_of_another_gate_are_refused(two_runs, write, capsys):
+    config = write("retrieval-gate.yml")
+    config.write_text("gate: docs\ngolden: golden.jsonl\nretriever: {kind: run, file: new.jsonl}\ndepth: 10\n")
+    line = ["run", "--config", str(config), "--history", str(two_runs / "records")]
+    assert main([*line, "--out", str(two_runs / "out")]) == 0
+    assert 'class="here"' in (two_runs / "out" / "report.html").read_text()
+    assert main(line) == 2 and "drawn in report.html" in capsys.readouterr().err
+    config.write_text(config.read_text().replace("gate: docs", "gate: wiki"))
+    assert main([*line, "--out", str(two_runs / "out")]) == 2 and "records of the gate docs, not of wiki" in capsys.readouterr().err
+
+
+def test_records_that_share_no_query_with_the_run_cost_a_note_and_no_verdict(two_runs):
+    for path in (two_runs / "records").iterdir():
+        path.unlink()
+    for day in (1, 2):
+        (two_runs / "records" / f"{day}.json.gz").write_bytes(pack(record(day, ids=[f"other{day}"])))
+    code = compared(two_runs, "--out", two_runs / "out")
+    assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "records") == code
+    assert "there is no history: " in str(json.loads((two_runs / "out" / "report.json").read_text())["notes"])
+    assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "nothing") == 2

@@ -113,6 +113,16 @@ def test_where_nothing_was_answered_nothing_is_said_to_be_kept(project):
     assert first.returncode == 3 and "keeps what was answered" not in first.stderr
 
 
+@pytest.mark.skipif(reachable_interpreter() is None, reason="no Python here that another user can start")
+@pytest.mark.parametrize("where", [(), ("--out", "out")])
+def test_queries_that_worked_are_said_to_be_kept_only_where_they_are(project, where):
+    (project / "search.py").write_text(TEAM.replace("    return", "    if query.endswith(' 7'): raise OSError('away')\n    return"))
+    failed = run(*where)
+    said = json.loads(failed.stdout)["cure"]
+    assert failed.returncode == 3 and (project / "out" / "run.jsonl.gz").exists() == bool(where)
+    assert said == "mend the retriever" + ("; the queries that worked are kept in run.jsonl.gz" if where else "")
+
+
 KINDS = {
     "python": "{kind: python, function: 'search:retrieve'}", "command": "{kind: command, command: [python3, -m, search]}",
     "leg": "{kind: hybrid, legs: [{kind: run, file: a}, {kind: python, function: 'search:retrieve'}]}",

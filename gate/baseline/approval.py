@@ -89,6 +89,7 @@ class Eligibility:
 
 
 _MIN_LETTERS = 3
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
 _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
 
@@ -136,7 +137,7 @@ def _label(facts: ApprovalFacts) -> Iterable[Condition]:
         yield Condition("label-event", False, f"GitHub shows no event that says who set the label `{facts.label}`", again)
         return
     who, name = labeling.actor, _name(labeling.actor)
-    yield Condition("label-event", True, f"the label was set by {name} at {labeling.at}")
+    yield Condition("label-event", True, f"the label was set by {name} on {_when(labeling.at)}")
     person, author, writer = _is_person(who), _is_author(who, facts), who.permission in WRITERS
     yield Condition(
         "labeler-person",
@@ -274,6 +275,11 @@ def _permission(who: Person) -> str:
     if not who.permission:
         return "has a permission that GitHub did not tell"
     return f"has the permission `{who.permission}`" + ("" if who.permission in WRITERS else ", which is not enough")
+
+
+def _when(moment: str) -> str:
+    """``2026-03-02T11:04:30Z`` as people write it; anything else as it is."""
+    return f"{moment[:10]} at {moment[11:16]} UTC" if _MOMENT.match(moment) else moment or "an unknown day"
 
 
 def _name(who: Person) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gate.baseline.choose import Origin, RunFacts
 from gate.baseline.latest import read_latest
-from gate.baseline.manifest import latest_bytes_of, unpack_artifact
+from gate.baseline.manifest import history_bytes_of, latest_bytes_of, unpack_artifact
 from gate.baseline.shelf import Item, Loaded, Words
 from gate.github.artifacts import Artifact, download, list_artifacts
 from gate.github.repository import Repository
@@ -36,7 +36,8 @@ class ArtifactShelf:
         """See :class:`~gate.baseline.shelf.Shelf`."""
         packed = download(self._repository, item.source, session=self._session)
         manifest, record, data = unpack_artifact(packed, item.label)
-        return Loaded(manifest, record, data, lambda: read_latest(lambda: latest_bytes_of(packed), manifest, record))
+        return Loaded(manifest, record, data, lambda: read_latest(lambda: latest_bytes_of(packed), manifest, record),
+                      lambda: history_bytes_of(packed))
 
     def forgotten(self, item: Item) -> RunFacts | None:
         """An artifact goes with its run."""

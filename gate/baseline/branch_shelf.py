@@ -11,6 +11,8 @@ from gate.baseline.latest import read_latest
 from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, read_manifest
 from gate.baseline.record import Provenance, Record, unpack
 from gate.baseline.shelf import Item, Loaded, Words
+from gate.baseline.timeline import HISTORY_FILE
+from gate.baseline.timeline import MAX_BYTES as MAX_HISTORY
 from gate.errors import InvalidInput
 from gate.github.answers import one_line
 from gate.github.branches import Branch, BranchCommit
@@ -66,12 +68,15 @@ class BranchShelf:
             raise InvalidInput(f"{item.label}: its message names run {item.run_id}, its manifest run {manifest.run_id or 'none'}")
         data = self._file(item, BASELINE_FILE)
         record = unpack(data, f"{item.label}, {BASELINE_FILE}")
-        return Loaded(manifest, record, data, lambda: self._latest(item, manifest, record))
+        return Loaded(manifest, record, data, lambda: self._latest(item, manifest, record), lambda: self._history(item))
 
     def _latest(self, item: Item, manifest: Manifest, record: Record) -> Record:
         if manifest.latest_digest == record.digest:
             return record  # the run found all as the baseline has it
         return read_latest(lambda: self._file(item, LATEST_FILE), manifest, record)
+
+    def _history(self, item: Item) -> bytes | None:
+        return self._branch.read(f"{self._wanted.gate}/{HISTORY_FILE}", item.source.sha, MAX_HISTORY)
 
     def _file(self, item: Item, name: str) -> bytes:
         data = self._branch.read(f"{self._wanted.gate}/{name}", item.source.sha)

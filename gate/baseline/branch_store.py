@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from gate import jsonio
 from gate.baseline.branch_shelf import BASELINE_FILE, README, BranchShelf, commit_message
-from gate.baseline.choose import MANIFEST_SCHEMA, Manifest, Wanted
+from gate.baseline.choose import MANIFEST_SCHEMA, Manifest
 from gate.baseline.found import CLEAN, Found, Missing
+from gate.baseline.home import Home
 from gate.baseline.latest import same_answers
 from gate.baseline.lookups import Lookups
 from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, manifest_bytes
@@ -20,41 +20,28 @@ from gate.baseline.settle import APART, EARLIER, LATER, SAME, settle
 from gate.baseline.shelf import Item
 from gate.baseline.standing import UNUSABLE, Standing, newest_standing
 from gate.baseline.stores import Published, check_publishable
+from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history
 from gate.errors import GitHubError, InvalidInput
 from gate.github.branches import MAX_BLOB, Branch, Rewriting, blob_sha
 from gate.github.failures import Conflict, Forbidden, Unprocessable
-from gate.github.repository import Repository
+from gate.history import Point
 from gate.reports import badge
-from gate.settings import BaselineSettings
 
 # How often a run that finds the branch moved reads it again.
 MAX_TRIES = 5
 
 
 class BranchStore:
-    """Baselines in the folder ``<gate>`` of the branch ``settings.branch``. ``workflow``: the running workflow's file, used unless the
-    settings name another."""
+    """Baselines in the folder ``<gate>`` of the branch ``settings.branch``."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        settings: BaselineSettings,
-        gate: str,
-        *,
-        repository_id: int,
-        default_branch: str,
-        workflow: str,
-        server_url: str = "https://github.com",
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        if settings.branch == default_branch:
-            raise InvalidInput(f"`baseline.branch` is {default_branch}, the default branch", "name a branch that nothing else uses")
-        self._repository, self._clock, self._server_url = repository, clock, server_url
-        self._branch = Branch(repository, settings.branch)
-        url = f"{server_url}/{repository.full_name}"
-        self._wanted = Wanted((f"{settings.branch}:{gate}",), gate, repository_id, default_branch, settings.workflow or workflow)
-        self._shelf = BranchShelf(self._branch, self._wanted, url, _signs(server_url), clock)
-        self._run_url = f"{url}/actions/runs/"
+    def __init__(self, home: Home) -> None:
+        name = home.settings.branch
+        if name == home.default_branch:
+            raise InvalidInput(f"`baseline.branch` is {name}, the default branch", "name a branch that nothing else uses")
+        self._repository, self._clock, self._url = home.repository, home.clock, home.url
+        self._branch, self._signs = Branch(home.repository, name), _signs(home.server_url)
+        self._wanted = home.wanted(f"{name}:{home.gate}")
+        self._shelf = BranchShelf(self._branch, self._wanted, home.url, self._signs, home.clock)
         self._seen: frozenset[str] = frozenset()
 
     # -- finding -------------------------------------------------------------------------------------------------------
@@ -82,7 +69,7 @@ class BranchStore:
     # -- publishing ----------------------------------------------------------------------------------------------------
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
         """See :class:`~gate.baseline.stores.Store`. Only ever adds to the branch; where another run was faster, the branch is read again
         and :func:`~gate.baseline.settle.settle` decides."""
         record = check_publishable(data, state, self._wanted.gate)
@@ -93,9 +80,9 @@ class BranchStore:
         if len(data) > MAX_BLOB:
             raise InvalidInput(f"the record has {len(data)} bytes, and GitHub takes no file above {MAX_BLOB} into a branch",
                                "lower `depth`, or keep the baseline in artifacts (`baseline.store: artifact`)")
-        return self._publish(manifest, data, record, latest)
+        return self._publish(manifest, data, record, latest, tuple(history))
 
-    def _publish(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None) -> Published:
+    def _publish(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, history: tuple[Point, ...]) -> Published:
         base = record.digest if manifest.state == "carried" else record.parent
         for _ in range(MAX_TRIES):
             items = self._shelf.items()
@@ -110,21 +97,31 @@ class BranchStore:
             if not settled.write:
                 return self._nothing(record, settled.sentence)
             if settled.parent:
-                record = replace(record, parent=settled.parent)
-                data, base = pack(record), settled.parent
+                followed = replace(record, parent=settled.parent)
+                history = tuple(point._replace(digest=followed.digest) if point.digest == record.digest else point for point in history)
+                data, base, record = pack(followed), settled.parent, followed
                 manifest = replace(manifest, record_digest=record.digest)
-            done = self._stored(manifest, data, record, latest, tip, other)
+            told = merged(self._told(other), history) if other and not seen else history
+            done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
-                url = f"{self._run_url.removesuffix('actions/runs/')}tree/{done}/{self._wanted.gate}"
+                url = f"{self._url}/tree/{done}/{self._wanted.gate}"
                 return Published(self._shelf.words.name, record.digest, manifest.state, url)
         raise Conflict(f"the branch `{self._branch.name}` moved {MAX_TRIES} times while this run tried to store its baseline", 409,
                        "run the job again")
 
-    def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None) -> str:
+    def _told(self, other: Standing) -> tuple[Point, ...]:
+        """The history that another run has stored while this one was under way."""
+        try:
+            return read_history(other.loaded.history, self._wanted.gate) or ()
+        except (InvalidInput, GitHubError):
+            return ()
+
+    def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
+                history: Sequence[Point]) -> str:
         """The commit that the branch has been moved to; "" when somebody was faster."""
         name = self._branch.name
         try:
-            done = self._write(manifest, data, record, latest, tip, other)
+            done = self._write(manifest, data, record, latest, tip, other, history)
             return done if self._branch.move(done, tip) else ""
         except Forbidden as refused:
             raise GitHubError(refused.problems[0], 403, "give the gate's job on the default branch the permission `contents: write`: it "
@@ -133,7 +130,8 @@ class BranchStore:
             raise GitHubError(refused.problems[0], 422, f"see whether a rule of the repository forbids the push to `{name}`, and let the "
                               "app whose token the gate uses pass it (README, «Where the baseline is kept»)") from None
 
-    def _write(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None) -> str:
+    def _write(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
+               history: Sequence[Point]) -> str:
         known = other is not None and other.loaded.data == data
         files: dict[str, bytes | str] = {MANIFEST_FILE: manifest_bytes(manifest), BASELINE_FILE: blob_sha(data) if known else data}
         if latest is not None and latest is not record:
@@ -142,10 +140,10 @@ class BranchStore:
                 files[LATEST_FILE] = beside
             else:
                 files[MANIFEST_FILE] = manifest_bytes(replace(manifest, latest_digest=""))
-        files |= _badge(latest or record, manifest.verdict)
-        message = commit_message(manifest, record.provenance, self._run_url + manifest.run_id)
+        files |= _badge(latest or record, manifest.verdict) | ({HISTORY_FILE: history_bytes(history, self._wanted.gate)} if history else {})
+        message = commit_message(manifest, record.provenance, f"{self._url}/actions/runs/{manifest.run_id}")
         made = self._branch.write(self._wanted.gate, files, message, tip, {"README.md": README})
-        if _signs(self._server_url) and (made.get("verification") or {}).get("verified") is not True:
+        if self._signs and (made.get("verification") or {}).get("verified") is not True:
             raise GitHubError("GitHub has not signed the commit that this run wrote, so no later run would believe it", 0,
                               "let the gate write with the job's own token, or with that of an app: a person's token signs nothing")
         return str(made["sha"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gate import jsonio
-from gate.baseline.choose import Candidate, Origin, Wanted, refusal
+from gate.baseline.choose import Candidate, Origin, refusal
 from gate.baseline.found import Found, Missing, days_until
+from gate.baseline.home import Home
 from gate.baseline.latest import same_answers
 from gate.baseline.lookups import run_facts
 from gate.baseline.record import BASELINES, Record, unpack
@@ -24,9 +24,8 @@ from gate.github.artifact_upload import SUFFIXES
 from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_run_artifacts
 from gate.github.branches import MAX_BLOB, Branch
 from gate.github.failures import Gone, NotFound
-from gate.github.repository import Repository
+from gate.history import Point
 from gate.reports.report import BaselineInfo, InputChange
-from gate.settings import BaselineSettings
 
 # What the proposed bytes are called in the report folder and its artifact.
 PROPOSAL = "baseline.json.gz"
@@ -48,23 +47,9 @@ class Committed(NamedTuple):
 class FileStore:
     """The baseline as ``path`` (from the repository's root). ``keep``: takes a name and bytes that go with the reports."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        settings: BaselineSettings,
-        gate: str,
-        path: str,
-        *,
-        repository_id: int,
-        default_branch: str,
-        workflow: str,
-        keep: Callable[[str, bytes], None],
-        server_url: str = "https://github.com",
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._repository, self._path, self._keep, self._clock = repository, path, keep, clock
-        self._url = f"{server_url}/{repository.full_name}"
-        self._wanted = Wanted((path,), gate, repository_id, default_branch, settings.workflow or workflow)
+    def __init__(self, home: Home, path: str, keep: Callable[[str, bytes], None]) -> None:
+        self._repository, self._path, self._keep = home.repository, path, keep
+        self._clock, self._url, self._wanted = home.clock, home.url, home.wanted(path)
         self._current: Record | None = None
 
     # -- finding -------------------------------------------------------------------------------------------------------
@@ -167,9 +152,9 @@ class FileStore:
     # -- publishing ----------------------------------------------------------------------------------------------------
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
-        """See :class:`~gate.baseline.stores.Store`. A file stays where it is, so there is nothing to carry; a next baseline is handed out,
-        and :class:`Uncommitted` is raised until it is committed."""
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
+        """See :class:`~gate.baseline.stores.Store`. A file stays where it is, so there is nothing to carry, and no place for a history; a
+        next baseline is handed out, and :class:`Uncommitted` is raised until it is committed."""
         record = check_publishable(data, state, self._wanted.gate)
         if state == "carried" or (self._current is not None and _alike(record, self._current)):
             return Published(self._path, record.digest, "no", "")

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gate.baseline.record import Record
 from gate.errors import BaselineUnavailable
+from gate.history import Point
 from gate.reports.report import BaselineInfo
 
 _DAY = 86_400.0
@@ -19,7 +20,8 @@ class Found:
     """The baseline to compare with. ``data``: its bytes as stored; ``artifact_id``: what a carried copy names as its source;
     ``published_at``: the commit on the default branch whose run stored these bytes, and ``verdict`` what that run came to;
     ``notes``: warnings for people; ``refused``: what was passed over and why. ``latest``: what the newest run on the default branch
-    retrieved, None where that is the baseline itself or not known."""
+    retrieved, None where that is the baseline itself or not known. ``history``: what the runs before have found, to be drawn and nothing
+    else; empty where nobody has kept it."""
 
     record: Record
     data: bytes
@@ -31,6 +33,7 @@ class Found:
     verdict: str = ""
     refused: tuple[str, ...] = ()
     latest: Record | None = None
+    history: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)

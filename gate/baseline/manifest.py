@@ -7,6 +7,8 @@ from dataclasses import asdict, fields
 from gate import jsonio
 from gate.baseline.choose import Manifest
 from gate.baseline.record import MAX_PACKED, Record, unpack
+from gate.baseline.timeline import HISTORY_FILE
+from gate.baseline.timeline import MAX_BYTES as MAX_HISTORY
 from gate.errors import InvalidInput
 from gate.github.archives import Caps, make_zip, read_zip
 
@@ -20,11 +22,11 @@ def manifest_bytes(manifest: Manifest) -> bytes:
     return jsonio.pretty(asdict(manifest)).encode()
 
 
-def pack_artifact(manifest: Manifest, record_bytes: bytes, latest_bytes: bytes = b"") -> bytes:
+def pack_artifact(manifest: Manifest, record_bytes: bytes, latest_bytes: bytes = b"", history: bytes = b"") -> bytes:
     """The zip to upload; the record's bytes go in as they are, so a carried record stays the same to the bit. ``latest_bytes``: the
-    packed record of the storing run itself, where it is another one."""
+    packed record of the storing run itself, where it is another one; ``history``: :mod:`gate.baseline.timeline`'s file."""
     files = {MANIFEST_FILE: manifest_bytes(manifest), RECORD_FILE: record_bytes}
-    return make_zip(files | ({LATEST_FILE: latest_bytes} if latest_bytes else {}))
+    return make_zip(files | {name: data for name, data in ((LATEST_FILE, latest_bytes), (HISTORY_FILE, history)) if data})
 
 
 def unpack_artifact(data: bytes, name: str) -> tuple[Manifest, Record, bytes]:
@@ -38,6 +40,11 @@ def unpack_artifact(data: bytes, name: str) -> tuple[Manifest, Record, bytes]:
 def latest_bytes_of(data: bytes) -> bytes:
     """The packed record of the storing run from the same zip."""
     return read_zip(data, (LATEST_FILE,), Caps(file=MAX_PACKED, total=MAX_PACKED), LATEST_FILE)[LATEST_FILE]
+
+
+def history_bytes_of(data: bytes) -> bytes | None:
+    """The history's file from the same zip; None where it holds none."""
+    return read_zip(data, (), Caps(file=MAX_HISTORY, total=MAX_HISTORY), HISTORY_FILE, (HISTORY_FILE,)).get(HISTORY_FILE)
 
 
 def read_manifest(data: bytes, name: str) -> Manifest:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from gate.baseline.file_store import FileStore
 from gate.baseline.found import Found, Missing
+from gate.baseline.home import Home
 from gate.baseline.record import Record
 from gate.baseline.stores import ArtifactStore, Store
 from gate.errors import InvalidInput
@@ -23,15 +23,15 @@ from gate.settings import Settings
 def open_store(repository: Repository, rules: Settings, context: Context, workspace: Path, *, service: Callable[[], ArtifactService],
                keep: Callable[[str, bytes], None], clock: Callable[[], float]) -> Store:
     """``keep``: takes a name and bytes that go with the reports."""
-    more: dict[str, Any] = {"repository_id": context.repository_id, "default_branch": context.default_branch,
-                            "workflow": context.workflow_path, "server_url": context.server_url, "clock": clock}
+    home = Home(repository, rules.baseline, rules.gate, context.repository_id, context.default_branch, context.workflow_path,
+                context.server_url, clock)
     if rules.baseline.store == "branch":
         from gate.baseline.branch_store import BranchStore
 
-        return BranchStore(repository, rules.baseline, rules.gate, **more)
+        return BranchStore(home)
     if rules.baseline.store == "file":
-        return FileStore(repository, rules.baseline, rules.gate, _within(rules, workspace), keep=keep, **more)
-    return ArtifactStore(repository, rules.baseline, rules.gate, service=service, **more)
+        return FileStore(home, _within(rules, workspace), keep)
+    return ArtifactStore(home, service)
 
 
 def _within(rules: Settings, workspace: Path) -> str:

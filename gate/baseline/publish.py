@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.baseline.approval import WRITERS, Eligibility, judge
 from gate.baseline.found import CLEAN
 from gate.baseline.making import make_record
 from gate.baseline.record import Provenance, Record, pack
 from gate.baseline.stores import Found, Missing, Published, Store
+from gate.baseline.timeline import with_point
 from gate.github.approvals import approval_facts
 from gate.github.event import Context
 from gate.github.merges import hinted_numbers, merged_pulls
 from gate.github.repository import Repository
+from gate.history import Point, point_of
 from gate.pipeline import Evaluated
 from gate.reports.report import Report
 from gate.settings import Settings
@@ -71,6 +74,34 @@ def not_seen_by_the_approver(repository: Repository, context: Context, approval:
             "of the next pull request and approve that.")
 
 
+class Grant(NamedTuple):
+    """What this push is allowed. ``approval``: of what it merged; ``provenance``: of the baseline that it may make, None where it may make
+    none; ``why_not``: why an approval that there may be does not count, "" where nothing is to be said."""
+
+    approval: Eligibility | None
+    provenance: Provenance | None
+    why_not: str
+
+
+def grant_of(repository: Repository, context: Context, label: str, found: Found | Missing, sleep: Callable[[float], None]) -> Grant:
+    """What the approval of this push allows, given the baseline that there is."""
+    approval, why_not = merged_approval(repository, context, label, sleep)
+    if approval is None or not approval.eligible:
+        return Grant(approval, None, why_not)
+    if isinstance(found, Found):
+        why_not = why_not or not_seen_by_the_approver(repository, context, approval, found)
+    return Grant(approval, None if why_not else approved(approval), why_not)
+
+
+def first_provenance(repository: Repository, context: Context, missing: Missing) -> Provenance:
+    """Of a baseline that is made without one before it and without an approval. Raises the error of ``missing``: a baseline that is lost
+    comes back only by a person's doing; waiting for its expiry is not an approval."""
+    by = "" if missing.kind == "never" else may_start_afresh(repository, context)
+    if missing.kind != "never" and not by:
+        raise missing.error()
+    return Provenance(by=by)
+
+
 def may_start_afresh(repository: Repository, context: Context) -> str:
     """Who started this run by hand with the right to re-create an expired baseline; "" for every other run."""
     who = context.triggering_actor or context.actor
@@ -79,26 +110,27 @@ def may_start_afresh(repository: Repository, context: Context) -> str:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Writes records of one run to a store."""
+    """Writes records of one run to a store. ``past``: what the runs before this one have found."""
 
     store: Store
     context: Context
     settings: Settings
     evaluated: Evaluated
     clock: Callable[[], float]
+    past: tuple[Point, ...] = ()
 
     def carry(self, found: Found, report: Report) -> Published:
         """The same bytes once more: their content does not change, their expiry does. Beside them goes what this run retrieved."""
-        context = self.context
+        context, latest = self.context, self._record(report, Provenance("latest"))
         return self.store.publish(found.data, "carried", head_sha=context.sha, run_id=context.run_id, job=context.job,
-                                  carried_from=found.artifact_id, verdict=report.verdict,
-                                  latest=self._record(report, Provenance("latest")))
+                                  carried_from=found.artifact_id, verdict=report.verdict, latest=latest,
+                                  history=with_point(self.past, point_of(latest, report)))
 
     def overwrite(self, report: Report, provenance: Provenance, parent: str) -> Published:
         """This run becomes the baseline."""
-        context = self.context
-        return self.store.publish(pack(self._record(report, provenance, parent)), provenance.kind, head_sha=context.sha,
-                                  run_id=context.run_id, job=context.job, verdict=report.verdict)
+        context, record = self.context, self._record(report, provenance, parent)
+        return self.store.publish(pack(record), provenance.kind, head_sha=context.sha, run_id=context.run_id, job=context.job,
+                                  verdict=report.verdict, history=with_point(self.past, point_of(record, report)))
 
     def _record(self, report: Report, provenance: Provenance, parent: str = "") -> Record:
         context = self.context

@@ -9,10 +9,12 @@ from gate.baseline.found import Found, Missing, days_until
 from gate.baseline.lookups import Lookups
 from gate.baseline.record import Record
 from gate.baseline.shelf import Item, Loaded, Shelf
-from gate.errors import InvalidInput
+from gate.baseline.timeline import read_history, with_baseline
+from gate.errors import GitHubError, InvalidInput
 from gate.github.artifacts import ArtifactTooLarge, WrongDigest
 from gate.github.failures import Gone, NotFound
 from gate.github.repository import Repository
+from gate.history import Point
 from gate.reports.report import BaselineInfo
 
 WARN_DAYS = 14.0
@@ -43,6 +45,8 @@ class Search:
         self._newest: Item | None = None
         self._latest: Record | None = None
         self._no_latest = ""
+        self._history: tuple[Point, ...] | None = None
+        self._no_history = ""
         self.listed: list[Item] = []
 
     def find(self) -> Found | Missing:
@@ -116,6 +120,7 @@ class Search:
         refused = refusal(candidate, self._wanted, complete=True)
         if refused is None or refused.kind == "unfinished":
             self._remember_latest(item, loaded)
+            self._remember_history(item, loaded)
         if self._note(item, refused):
             return None
         return self._found(item, manifest, record, loaded.data)
@@ -133,6 +138,15 @@ class Search:
                 f"this change is compared with the baseline only, not with what the default branch retrieves at {item.head_sha[:7]}: "
                 f"{fault.problems[0]} ({item.label})"
             )
+
+    def _remember_history(self, item: Item, loaded: Loaded) -> None:
+        """The newest history that can be read. Whatever is wrong with one, a picture is all that it costs."""
+        if self._history is not None:
+            return
+        try:
+            self._history = read_history(loaded.history, self._wanted.gate)
+        except (InvalidInput, GitHubError) as fault:
+            self._no_history = f"the history of {item.label} is left out: {fault.problems[0]}"
 
     def _overtaken(self, found: Found, older: list[Item]) -> Found | None:
         """An approved baseline that the carried one passed over: when two pushes are handled at once, the later one may carry
@@ -183,7 +197,7 @@ class Search:
             for other, refused in self._refused
             if refused.kind in ("unusable", "expired") and id(other) in newer
         ]
-        notes += [self._no_latest] if self._no_latest else []
+        notes += [note for note in (self._no_latest, self._no_history) if note]
         itself = item is self._newest and manifest.state != "carried"  # baseline and latest run are one
         age = days_until(record.created, self._now)
         info = BaselineInfo(
@@ -207,6 +221,7 @@ class Search:
             manifest.verdict,
             self._reasons(),
             None if itself or (self._latest and self._latest.digest == record.digest) else self._latest,
+            with_baseline(self._history or (), record, info.digest),
         )
 
     def _missing(self) -> Missing:

@@ -31,12 +31,13 @@ class Item:
 
 class Loaded(NamedTuple):
     """An item's content, each part whole in itself. ``latest`` gives the record of the storing run, or raises InvalidInput with why
-    there is none that can be used."""
+    there is none that can be used; ``history`` the bytes of its history, None where it has none."""
 
     manifest: Manifest
     record: Record
     data: bytes
     latest: Callable[[], Record]
+    history: Callable[[], bytes | None]
 
 
 class Words(NamedTuple):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gate.baseline.artifact_shelf import ArtifactShelf
-from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest, Wanted
+from gate.baseline.choose import MANIFEST_SCHEMA, STATES, Manifest
 from gate.baseline.found import Found, Missing
+from gate.baseline.home import Home
 from gate.baseline.lookups import Lookups
 from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import BASELINES, MAX_PACKED, Record, pack, unpack
 from gate.baseline.search import Search
 from gate.baseline.standing import Standing, newest_standing
+from gate.baseline.timeline import history_bytes
 from gate.github.artifact_upload import SUFFIXES, ArtifactService
-from gate.github.repository import Repository
-from gate.settings import BaselineSettings
+from gate.history import Point
 
 __all__ = ["ArtifactStore", "Found", "Missing", "Published", "Store", "check_publishable"]
 
@@ -43,10 +43,10 @@ class Store(Protocol):
         is left out."""
 
     def publish(self, data: bytes, state: str, *, head_sha: str, run_id: int, job: str = "", carried_from: int = 0,
-                verdict: str = "", latest: Record | None = None) -> Published:
+                verdict: str = "", latest: Record | None = None, history: Sequence[Point] = ()) -> Published:
         """Store a packed record as the baseline of the commit ``head_sha``. ``verdict``: what the storing run came to; ``job``: GITHUB_JOB,
         by which a reader finds out whether this job succeeded; ``latest``: what that commit itself retrieves, where the record is an
-        older one."""
+        older one; ``history``: what the runs up to this one have found."""
 
 
 def check_publishable(data: bytes, state: str, gate: str) -> Record:
@@ -65,29 +65,14 @@ def overtaken(other: Standing) -> str:
 
 
 class ArtifactStore:
-    """Baselines as artifacts ``<settings.artifact>-<gate>``. ``workflow``: the running workflow's file, used unless the
-    settings name another; ``service``: makes the upload service when something is published."""
+    """Baselines as artifacts ``<settings.artifact>-<gate>``. ``service``: makes the upload service when something is published."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        settings: BaselineSettings,
-        gate: str,
-        *,
-        repository_id: int,
-        default_branch: str,
-        workflow: str,
-        server_url: str = "https://github.com",
-        service: Callable[[], ArtifactService] | None = None,
-        clock: Callable[[], float] = time.time,
-        session: Any = None,
-    ) -> None:
-        self.name = f"{settings.artifact}-{gate}"
-        self._repository, self._service, self._clock = repository, service, clock
-        self._url = f"{server_url}/{repository.full_name}"
+    def __init__(self, home: Home, service: Callable[[], ArtifactService] | None = None, session: Any = None) -> None:
+        self.name = f"{home.settings.artifact}-{home.gate}"
+        self._repository, self._service, self._clock, self._url = home.repository, service, home.clock, home.url
         names = tuple(self.name + suffix for suffix in SUFFIXES)
-        self._wanted = Wanted(names, gate, repository_id, default_branch, settings.workflow or workflow)
-        self._shelf = ArtifactShelf(repository, names, self._url, session)
+        self._wanted = home.wanted(*names)
+        self._shelf = ArtifactShelf(home.repository, names, home.url, session)
         self._seen: int | None = None
 
     def find(self, base_sha: str, own_run_id: int = 0) -> Found | Missing:
@@ -108,6 +93,7 @@ class ArtifactStore:
         carried_from: int = 0,
         verdict: str = "",
         latest: Record | None = None,
+        history: Sequence[Point] = (),
         days: int | None = None,
     ) -> Published:
         """See :class:`Store`. ``days``: wished lifetime. Raises :class:`~gate.github.artifact_upload.Unavailable` where there is no
@@ -132,7 +118,8 @@ class ArtifactStore:
             verdict,
             latest.digest if latest else "",
         )
-        done = self._service().upload(self.name, pack_artifact(manifest, data, beside), days=days)
+        packed = pack_artifact(manifest, data, beside, history_bytes(history, self._wanted.gate) if history else b"")
+        done = self._service().upload(self.name, packed, days=days)
         url = f"{self._url}/actions/runs/{run_id}/artifacts/{done.id}"
         return Published(done.name, record.digest, state, url, done.id, self._meanwhile(run_id))
 

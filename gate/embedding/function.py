@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,6 @@ from gate.runs import Ranking
 if TYPE_CHECKING:
     import numpy as np
 
-_WORKER = Path(__file__).with_name("worker.py")
 _MOST_AT_ONCE = 2048
 
 
@@ -40,6 +39,11 @@ class Options(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         """Of the code."""
         return self.code.files
+
+    @property
+    def path(self) -> Path:
+        """Of the code."""
+        return self.code.path
 
 
 def read(section: Section, paths: Paths) -> Options:
@@ -110,6 +114,7 @@ class Function:
 class _Program(python.PythonRetriever):
     """A batch of texts is its question, and vectors are left in ``found``."""
 
+    embeds = True
     missing_path = "set `retriever.embedding.path` to the directory that holds the module"
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -117,12 +122,6 @@ class _Program(python.PythonRetriever):
         self.texts: dict[str, list[str]] = {}
         self.found: dict[str, np.ndarray] = {}
         self._asked = ""
-
-    def needed(self) -> Iterable[Path]:
-        return [*super().needed(), _WORKER]
-
-    def command(self) -> list[str]:
-        return [self.executable, *python.FLAGS, str(_WORKER)]
 
     def question(self, query: Query, depth: int) -> dict[str, Any]:
         self._asked = query.id

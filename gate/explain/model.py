@@ -32,11 +32,22 @@ class Fact(NamedTuple):
     likely: str = ""
 
 
+class Score(NamedTuple):
+    """The query's value of a metric on both sides; None where it has none."""
+
+    metric: str
+    before: float | None
+    after: float | None
+
+
 class Explanation(NamedTuple):
-    """``relevant``: the query's relevant documents; ``instead``: what came into the candidate's top k; ``facts``: strongest first."""
+    """``unit``: what ranks and the top ``k`` count; ``relevant``: the query's relevant documents; ``instead``: what came into the
+    candidate's top k; ``facts``: strongest first."""
 
     query: Query
     k: int
+    unit: str
+    score: Score
     relevant: tuple[Place, ...]
     instead: tuple[Place, ...]
     facts: tuple[Fact, ...]

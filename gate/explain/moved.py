@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from gate.explain import scores
 from gate.explain.model import Fact, Place, Side
+from gate.figures import plural
 from gate.golden.model import Query
 from gate.runs import Ranking
 
@@ -30,8 +33,20 @@ def wanted(query: Query) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
-def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mapping[str, str]) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """(relevant documents, what came into the top k of ``after`` and was not in that of ``before``)."""
+def counted(ranking: Ranking, unit: str) -> Ranking:
+    """The ranking as cutoffs count it: where they count documents, each once, at its first place."""
+    if unit == "chunk" or len(set(ranking.docs)) == len(ranking.docs):
+        return ranking
+    rows = list({doc: row for row, doc in reversed(list(enumerate(ranking.docs)))}.values())[::-1]
+    return replace(ranking, docs=[ranking.docs[row] for row in rows],
+                   scores=[ranking.scores[row] for row in rows] if ranking.scores else None,
+                   chunks=[ranking.chunks[row] for row in rows] if ranking.chunks else None)
+
+
+def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mapping[str, str],
+           unit: str = "doc") -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """(relevant documents, what came into the top k of ``after`` and was not in that of ``before``). ``unit``: what ranks count."""
+    before, after = counted(before, unit), counted(after, unit)
     old, new, grades = sides(before), sides(after), wanted(query)
 
     def place(doc: str) -> Place:
@@ -42,13 +57,25 @@ def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mappin
     return tuple(map(place, grades)), tuple(map(place, came[:_MOST]))
 
 
-def facts(query: Query, before: Ranking, after: Ranking, relevant: Sequence[Place], k: int) -> Iterator[Fact]:
-    """Errors, stages, missing documents, the distance by score, ties, duplicates."""
+def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, unit: str = "doc",
+          scored: bool = True) -> Iterator[Fact]:
+    """Errors, stages, missing documents, what scores say, the distance, ties, duplicates. ``unit``: what ranks and ``k`` count;
+    ``scored``: scores say more than the rank (:func:`gate.explain.scores.by_rank`)."""
+    results, (before, after) = len(after.docs), (counted(before, unit), counted(after, unit))
     if after.error:
         yield Fact("error", f"The retriever failed on this query: {after.error.partition(chr(10))[0]}")
     if len(after.docs) < min(k, len(before.docs)):
-        yield Fact("few", f"Only {len(after.docs)} results came back, {len(before.docs)} before.",
-                   "A filter, a score threshold, a parser that requires every word, or an approximate index that visits too little.")
+        if results > len(after.docs):
+            yield Fact("few", f"Only {plural(len(after.docs), 'different document')} among the {results} results, {len(before.docs)} "
+                       "before.",
+                       "Several chunks of one document crowd others out: fetch more chunks, or group them by document.")
+        else:
+            came = f"Only {plural(results, 'result')} came back" if results else "Nothing came back"
+            yield Fact("few", f"{came}, {plural(len(before.docs), 'result')} before.",
+                       "A filter, a score threshold, a parser that requires every word, words that the index does not know in this form, "
+                       "or an approximate index that visits too little.")
+    if not after.error and scored:
+        yield from scores.facts(before, after, relevant, k)
     for place in relevant:
         yield from _stage(place, before, after)
         yield from _distance(place, after, k)

@@ -5,19 +5,33 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from gate.errors import InvalidInput
-from gate.explain import alike, closeness, moved, spans, terms
-from gate.explain.model import Explanation, Fact, Place
+from gate.explain import alike, closeness, moved, spans, terms, worded
+from gate.explain.model import Explanation, Fact, Place, Score
+from gate.explain.scores import by_rank
 from gate.golden.model import GoldenSet, Query
 from gate.runs import Ranking, Run
+from gate.scoring.score import score_run
+from gate.scoring.units import OVERLAP
 
 if TYPE_CHECKING:
+    from gate.scoring.metrics import Metric
     from gate.snapshot.reader import Snapshot
 
 
-def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, k: int, snapshot: Snapshot | None = None) -> Explanation:
+class Rules(NamedTuple):
+    """What a policy says of scoring: ``k`` counts what ``unit`` says, and ``overlap`` of a span has to be in one chunk."""
+
+    metric: Metric
+    k: int = 10
+    unit: str = "doc"
+    overlap: float = OVERLAP
+
+
+def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, rules: Rules, snapshot: Snapshot | None = None) -> Explanation:
     """Raises :class:`InvalidInput` for a query that is not in the golden set or that must not be looked at (blind)."""
     query = golden.by_id.get(query_id)
     if query is None:
@@ -29,33 +43,49 @@ def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, k: int, s
                            "explain a query of the split dev")
     old, new = (side.rankings.get(query_id, Ranking([])) for side in (before, after))
     titles = snapshot.titles() if snapshot else {}
-    relevant, instead = moved.places(query, old, new, k, titles)
-    found = [*_absent(relevant, after, snapshot), *moved.facts(query, old, new, relevant, k)]
+    relevant, instead = moved.places(query, old, new, rules.k, titles, rules.unit)
+    absent = dict(_absent(relevant, after, snapshot))
+    scored = not by_rank(before)
+    ranks = moved.facts(old, new, relevant, rules.k, rules.unit, scored)
+    # What is missing altogether need not be missed once more.
+    found = [*absent.values(), *(fact for fact in ranks if fact.kind != "gone" or fact.seen.partition(" alone is gone")[0] not in absent)]
     if snapshot is not None:
-        found += _of_index(query, new, relevant, instead, k, snapshot)
+        found += _of_index(query, old, new, relevant, instead, rules, snapshot)
     else:
-        found += spans.facts(query, new, {}, k)
-    return Explanation(query, k, relevant, instead, tuple(found))
+        found += spans.facts(query, new, {}, rules.k, rules.unit, rules.overlap)
+    return Explanation(query, rules.k, rules.unit, _score(golden, query, old, new, rules), relevant, instead, tuple(found))
 
 
-def _absent(relevant: Iterable[Place], after: Run, snapshot: Snapshot | None) -> Iterator[Fact]:
+def _score(golden: GoldenSet, query: Query, old: Ranking, new: Ranking, rules: Rules) -> Score:
+    alone = GoldenSet((query,), golden.path)
+    sides = (score_run(alone, Run({query.id: side}), [rules.metric], rules.unit, rules.overlap, require_offsets=False).queries.get(query.id)
+             for side in (old, new))
+    return Score(str(rules.metric), *(side.values.get(str(rules.metric)) if side else None for side in sides))
+
+
+def _absent(relevant: Iterable[Place], after: Run, snapshot: Snapshot | None) -> Iterator[tuple[str, Fact]]:
     """Relevant documents that this query does not get: nobody else either?"""
     missing = [place for place in relevant if place.after.rank is None]
     known = snapshot.names() if snapshot else set()
     returned = {doc for ranking in after.rankings.values() for doc in ranking.docs} if missing else set()
     for place in missing:
         if snapshot and place.doc not in known:
-            yield Fact("not-indexed", f"{place.doc} is not in the snapshot.",
-                       "It was never indexed, or has another id there: mend the index, or the label when the document is gone for good.")
+            yield place.doc, Fact(
+                "not-indexed", f"{place.doc} is not in the snapshot.",
+                "It was never indexed, or has another id there: mend the index, or the label when the document is gone for good.")
         elif place.doc not in returned:
-            yield Fact("vanished", f"{place.doc} is returned for no query of this run.",
-                       "It may be missing from the index: look for it there by its id.")
+            yield place.doc, Fact("vanished", f"{place.doc} is returned for no query of this run.",
+                                  "It may be missing from the index: look for it there by its id.")
 
 
-def _of_index(query: Query, new: Ranking, relevant: tuple[Place, ...], instead: tuple[Place, ...], k: int,
+def _of_index(query: Query, old: Ranking, new: Ranking, relevant: tuple[Place, ...], instead: tuple[Place, ...], rules: Rules,
               snapshot: Snapshot) -> Iterator[Fact]:
+    k = rules.k
     units = list(snapshot.units())
-    docs = {unit["id"]: unit["doc"] for unit in units}
+    seen = {*old.docs, *new.docs, *(place.doc for place in relevant)}
+    # Who names whole documents means them also where the index has their sections.
+    called = {unit["doc"]: unit["parent"] for unit in units if unit.get("parent") in seen and unit["doc"] not in seen}
+    docs = {unit["id"]: called.get(unit["doc"], unit["doc"]) for unit in units}
     names = {place.doc for place in (*relevant, *instead)} | {span.doc for span in query.spans} | set(new.docs[:k])
     texts: dict[str, str] = {}
     pieces: dict[str, list[spans.Piece]] = {}
@@ -65,13 +95,27 @@ def _of_index(query: Query, new: Ranking, relevant: tuple[Place, ...], instead: 
                 texts[name] = f"{texts[name]}\n{unit['text']}" if name in texts else unit["text"]
             if unit.get("start") is not None:
                 pieces.setdefault(name, []).append((unit["id"], unit["start"], unit["end"]))
-    yield from spans.facts(query, new, pieces, k)
+    yield from spans.facts(query, new, pieces, k, rules.unit, rules.overlap)
     wanted = [place.doc for place in relevant]
     yield from alike.facts(wanted, [doc for doc in dict.fromkeys(new.docs[:k]) if doc not in wanted], texts)
     if snapshot.manifest.has_words:
+        yield from _lexical(query, old, new, relevant, rules, called, snapshot)
         yield from _words(query, new, wanted, units, names, snapshot)
     if snapshot.manifest.has_vectors:
-        yield from _vectors(query, new, relevant, k, docs, snapshot)
+        yield from _vectors(query, new, relevant, rules, docs, snapshot)
+
+
+def _lexical(query: Query, old: Ranking, new: Ranking, relevant: tuple[Place, ...], rules: Rules, called: Mapping[str, str],
+             snapshot: Snapshot) -> Iterator[Fact]:
+    from gate.retrievers.bm25 import Bm25Retriever
+
+    with Bm25Retriever(snapshot) as retriever:
+        def search(text: str) -> list[str]:
+            (_, ranking), = retriever.retrieve([query._replace(text=text)], 4 * rules.k)
+            return moved.counted(replace(ranking, docs=[called.get(doc, doc) for doc in ranking.docs]), rules.unit).docs
+
+        sides = (moved.counted(side, rules.unit).docs for side in (old, new))
+        yield from worded.facts(search, query.text, *sides, relevant, rules.k)
 
 
 def _words(query: Query, new: Ranking, wanted: list[str], units: list[dict[str, str]], names: set[str],
@@ -91,7 +135,7 @@ def _words(query: Query, new: Ranking, wanted: list[str], units: list[dict[str, 
     yield from terms.facts(analyser.terms(query.text), wanted, rival, held, frequency)
 
 
-def _vectors(query: Query, new: Ranking, relevant: tuple[Place, ...], k: int, docs: Mapping[str, str],
+def _vectors(query: Query, new: Ranking, relevant: tuple[Place, ...], rules: Rules, docs: Mapping[str, str],
              snapshot: Snapshot) -> Iterator[Fact]:
     from gate.embedding.snapshot import SnapshotVectors
     from gate.retrievers.dense import unit_rows
@@ -108,4 +152,5 @@ def _vectors(query: Query, new: Ranking, relevant: tuple[Place, ...], k: int, do
     rows = arrays.read_vectors(snapshot.path / arrays.VECTORS, len(snapshot.ids), "the snapshot has")
     # Not a matrix product, whose last bits would put equal vectors in another order than the search does.
     scores = (unit_rows(rows, cosine) * unit_rows(question, cosine)[0]).sum(axis=1)
-    yield from closeness.facts(scores, snapshot.ids, docs, relevant, k, repeats=len(set(new.docs)) < len(new.docs))
+    yield from closeness.facts(scores, snapshot.ids, docs, relevant, rules.k,
+                               repeats=rules.unit == "chunk" and len(set(new.docs)) < len(new.docs))

@@ -7,38 +7,47 @@ from collections.abc import Iterator, Mapping, Sequence
 from gate.explain.model import Fact
 from gate.golden.model import Query
 from gate.runs import Ranking
-from gate.scoring.units import OVERLAP
+from gate.scoring.units import OVERLAP, ranks_of
+
+_NOISE = 1e-9  # as scoring has it
 
 Piece = tuple[str, int, int]
 """(name, start, end): a chunk of a document."""
 
 
-def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k: int) -> Iterator[Fact]:
-    """``pieces``: all chunks of each document that a span is in, as the frozen index has them; empty without one."""
+def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k: int, unit: str = "doc",
+          overlap: float = OVERLAP) -> Iterator[Fact]:
+    """``pieces``: all chunks of each document that a span is in, as the frozen index has them; empty without one. ``unit`` and
+    ``overlap``: as the policy has them."""
+    ranks, least = ranks_of(after.docs, unit), overlap - _NOISE
     for span in query.spans:
         where = f"The answer in {span.doc} ({span.start}–{span.end})"
         frozen = [(share(span.start, span.end, piece), piece) for piece in pieces.get(span.doc, ())]
         if frozen:
             best, piece = max(frozen, key=lambda pair: pair[0])
-            if best < OVERLAP:
+            if best < least:
                 cuts = sorted({edge for _, (_, start, end) in frozen for edge in (start, end) if span.start < edge < span.end})
                 cut = f", cut at {', '.join(map(str, cuts))}" if cuts else ""
-                yield Fact("cut", f"{where} is in no chunk of the index by more than {best:.0%}{cut}; a chunk has to hold {OVERLAP:.0%}.",
+                yield Fact("cut", f"{where} is in no chunk of the index by more than {best:.0%}{cut}; a chunk has to hold {overlap:.0%}.",
                            "The chunker cuts the answer: larger chunks, more overlap, or boundaries at headings.")
                 continue
             yield Fact("chunk", f"{where} is held by the chunk {piece[0]} to {best:.0%}.")
-        chunks = zip(after.docs, after.chunks or (), strict=False)
-        found = [(share(span.start, span.end, ("", chunk.start, chunk.end)), row) for row, (doc, chunk) in enumerate(chunks, 1)
+        chunks = zip(ranks, after.docs, after.chunks or (), strict=False)
+        there = [(row, chunk.start, chunk.end) for row, doc, chunk in chunks
                  if doc == span.doc and chunk.start is not None and chunk.end is not None]
+        found = [(share(span.start, span.end, ("", start, end)), row) for row, start, end in there]
         if found:
             best = max(part for part, _ in found)
             # Overlapping chunks may hold it both; the first that holds enough is the one that counts.
-            rank = next((row for part, row in found if part >= OVERLAP), 0)
+            rank = next((row for part, row in found if part >= least), 0)
             if not rank:
-                yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it.",
+                cuts = sorted({edge for _, start, end in there for edge in (start, end) if span.start < edge < span.end})
+                cut = f"; returned chunks cut it at {', '.join(map(str, cuts))}" if cuts else ""
+                yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it{cut}.",
+                           "The chunker cuts the answer: larger chunks, more overlap, or boundaries at headings." if cuts else
                            "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
             elif rank > k:
-                yield Fact("chunk-rank", f"{where}: the chunk that holds it is result {rank}.")
+                yield Fact("chunk-rank", f"{where}: the chunk that holds it is at rank {rank}.")
 
 
 def share(start: int, end: int, piece: Piece) -> float:

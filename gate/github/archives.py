@@ -49,8 +49,9 @@ def make_zip(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, name: str = "archive") -> dict[str, bytes]:
-    """The expected files, straight from memory; nothing is ever written to disk.
+def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, name: str = "archive",
+             optional: Collection[str] = ()) -> dict[str, bytes]:
+    """The expected files, and the optional ones that it holds, straight from memory; nothing is ever written to disk.
 
     Sizes are counted while inflating, since headers lie. Other entries are tolerated unread, as long as they look harmless: a
     later version may add some. Raises :class:`BadArchive` also when an expected file is missing."""
@@ -65,7 +66,7 @@ def read_zip(data: bytes, expected: Collection[str], caps: Caps | None = None, n
             if missing:
                 raise BadArchive(f"holds no {', '.join(missing)}")
             left, found = caps.total, {}
-            for wanted in expected:
+            for wanted in (*expected, *(each for each in optional if each in by_name)):
                 found[wanted] = _inflate(archive, by_name[wanted], min(caps.file, left), caps.ratio)
                 left -= len(found[wanted])
             return found

@@ -50,7 +50,6 @@ class Artifact:
     size: int
     expired: bool
     digest: str
-    created_at: str
     expires_at: str
     run_id: int
     repository_id: int
@@ -99,7 +98,6 @@ def _artifact(value: Mapping[str, Any]) -> Artifact:
         # Anything but a plain "no" counts as expired.
         expired=value.get("expired") is not False,
         digest=str(value.get("digest") or ""),
-        created_at=str(value.get("created_at") or ""),
         expires_at=str(value.get("expires_at") or ""),
         run_id=int(run.get("id") or 0),
         repository_id=int(run.get("repository_id") or 0),

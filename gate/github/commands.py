@@ -11,9 +11,8 @@ from pathlib import Path
 from gate.errors import InvalidInput
 
 LEVELS = ("error", "warning", "notice")
-# The runner cuts a message here; ten annotations a type and step are kept.
+# The runner cuts a message here.
 MAX_MESSAGE = 4096
-MAX_ANNOTATIONS = 10
 
 
 def escape_data(text: str) -> str:
@@ -39,18 +38,16 @@ def annotation(level: str, message: str, *, title: str = "", file: str = "", lin
     return command(level, message[:MAX_MESSAGE], file=file, line=line if file else None, title=title)
 
 
-def neutralise(text: str, prefix: str = "| ") -> str:
-    """Untrusted text for the log. No line can be a command: each gets ``prefix`` (the new form counts only at the start of a
+def neutralise(text: str) -> str:
+    """Untrusted text for the log. No line can be a command: each gets a bar in front (the new form counts only at the start of a
     line), and the old form, which counts anywhere in a line, is broken apart. CR, escape sequences and other control characters
     become visible."""
-    if not prefix.strip() or prefix.lstrip().startswith((":", "#")):
-        raise ValueError(f"prefix {prefix!r} would let a line begin with a command")
     lines = []
     # Only LF ends a line for us; what other programs take for a line end must not start one in the log.
     for line in text.split("\n"):
         line = line.removesuffix("\r")
         safe = "".join(char if char.isprintable() or char == "\t" else _visible(char) for char in line)
-        lines.append(prefix + safe.replace("##[", "##\u200b["))
+        lines.append("| " + safe.replace("##[", "##\u200b["))
     return "\n".join(lines)
 
 

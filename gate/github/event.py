@@ -28,13 +28,8 @@ class PullFacts:
 
     number: int
     head_sha: str
-    head_ref: str
-    head_repository_id: int | None
     base_ref: str
     base_sha: str
-    author: str
-    author_id: int
-    fork: bool
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ class Context:
 
     ``before``: what the branch was before a push, or the commit that a merge group builds on; "" where there is none.
     ``trigger_run``, ``trigger_event``: the run whose end started this one (workflow_run), 0 and "" elsewhere.
-    ``workflow_path``: the file of the running workflow, "" when unknown. ``retention_days``: 0 = unset."""
+    ``workflow_path``: the file of the running workflow, "" when unknown."""
 
     event: str
     action: str
@@ -62,10 +57,8 @@ class Context:
     graphql_url: str
     workflow_path: str
     job: str
-    retention_days: int
     before: str = ""
     deleted: bool = False
-    forced: bool = False
     pull_request: PullFacts | None = None
     trigger_run: int = 0
     trigger_event: str = ""
@@ -176,7 +169,7 @@ def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lamb
         problems.append(f"GITHUB_REPOSITORY {repository[:100]!r} is not owner/name")
     own = _dict(payload, "repository")
     ref, sha = environ.get("GITHUB_REF", ""), environ.get("GITHUB_SHA", "")
-    pull = _pull(_dict(payload, "pull_request"), own, problems) if event == "pull_request" else None
+    pull = _pull(_dict(payload, "pull_request"), problems) if event == "pull_request" else None
     trigger = _dict(payload, "workflow_run") if event == "workflow_run" else {}
     if event == "workflow_run" and not _int(trigger.get("id")):
         problems.append("the event's payload has no workflow run")
@@ -210,10 +203,8 @@ def read_context(environ: Mapping[str, str], read: Callable[[str], bytes] = lamb
         graphql_url=environ.get("GITHUB_GRAPHQL_URL", "") or graphql_of(api),
         workflow_path=workflow_path(environ.get("GITHUB_WORKFLOW_REF", ""), repository),
         job=environ.get("GITHUB_JOB", ""),
-        retention_days=_int(environ.get("GITHUB_RETENTION_DAYS")),
         before=before if before.strip("0") else "",
         deleted=payload.get("deleted") is True,
-        forced=payload.get("forced") is True,
         pull_request=pull,
         trigger_run=_int(trigger.get("id")),
         trigger_event=_text(trigger, "event"),
@@ -249,22 +240,9 @@ def _payload(environ: Mapping[str, str], read: Callable[[str], bytes], problems:
     return value
 
 
-def _pull(value: dict[str, Any], own: dict[str, Any], problems: list[str]) -> PullFacts | None:
-    head, base, user = _dict(value, "head"), _dict(value, "base"), _dict(value, "user")
-    # null when the fork was deleted: still not ours.
-    source = _dict(head, "repo").get("id")
-    head_id = _int(source) or None
-    found = PullFacts(
-        _int(value.get("number")),
-        _text(head, "sha"),
-        _text(head, "ref"),
-        head_id,
-        _text(base, "ref"),
-        _text(base, "sha"),
-        _text(user, "login"),
-        _int(user.get("id")),
-        fork=head_id is None or head_id != (_int(_dict(base, "repo").get("id")) or _int(own.get("id"))),
-    )
+def _pull(value: dict[str, Any], problems: list[str]) -> PullFacts | None:
+    head, base = _dict(value, "head"), _dict(value, "base")
+    found = PullFacts(_int(value.get("number")), _text(head, "sha"), _text(base, "ref"), _text(base, "sha"))
     if found.number <= 0:
         problems.append("the event's payload has no pull request number")
     problems += [

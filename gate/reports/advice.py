@@ -47,27 +47,26 @@ def advice(report: Report) -> Sentence:
 
 
 def _how_to_approve(report: Report) -> Sentence:
-    return ("a reviewer with write access who is not the author approves the head commit with a review that says why, "
-            "and sets the label ", Name(label_of(report)))
+    return ("somebody with write access who is not the author approves the head commit in a review that says why, and sets the label ",
+            Name(label_of(report)))
 
 
 def _locally(report: Report) -> Sentence:
     """On a command line there is nothing to push and nobody to ask: what the result would mean in CI."""
     if report.verdict == "fail":
-        look = "look at the lost queries and mend the change." if _losses(report) else "mend the change."
+        look = "look at the lost queries and fix the change." if _losses(report) else "fix the change."
         if approvable(report):
-            return (f"In CI this change would be red: {look} If it is meant, the pull request needs an approving review that says why, "
-                    "and the label ", Name(label_of(report)), ".")
+            return (f"On a pull request this check would fail: {look} If the change is intended, a reviewer has to approve the pull "
+                    "request, say why, and set the label ", Name(label_of(report)), ".")
         names = _not_approvable(report)
-        return (f"In CI this change would be red: {look}", *((" An approval could not overrule ", *names, ".") if names else ()))
+        return (f"On a pull request this check would fail: {look}", *((" An approval could not overrule ", *names, ".") if names else ()))
     if report.verdict == "inconclusive":
-        color = "would be red: this gate counts an inconclusive comparison as failed." if report.exit_code else \
-            "would pass with a warning."
-        return (f"In CI this change {color} ", *_settle(report), *([] if _unlabelled(report) else [
+        color = "fail: this gate counts an inconclusive comparison as failed." if report.exit_code else "pass with a warning."
+        return (f"On a pull request this check would {color} ", *_settle(report), *([] if _unlabelled(report) else [
             "To know, add golden queries where this change acts."]))
     if report.verdict == "no-baseline" and not report.exit_code:
         return ("Nothing was compared. Write a record with ", Name("--record"), " and compare with ", Name("--baseline"), ".")
-    return ("In CI this change would be green", "; after the merge its gain could be locked in." if gained_credibly(report) else ".")
+    return ("On a pull request this check would pass", "; after the merge its gain could be locked in." if gained_credibly(report) else ".")
 
 
 def _not_its_doing(report: Report) -> bool:
@@ -79,15 +78,15 @@ def _not_its_doing(report: Report) -> bool:
 
 
 def _fail(report: Report) -> Sentence:
-    look = "Look at the lost queries, mend the change and push again. " if _losses(report) else "Mend the change and push again. "
+    look = "Look at the lost queries, fix the change and push again. " if _losses(report) else "Fix the change and push again. "
     if _not_its_doing(report):
         look = ("Most of the fall came with earlier changes on main. Find out which (each run on the default branch has its own report), "
-                "mend it there or here, and push again. ")
+                "fix it there or here, and push again. ")
     if approvable(report):
         if report.approval and report.approval.label_present:
-            return (look, "If it is meant: the label ", Name(label_of(report)),
+            return (look, "If the change is intended: the label ", Name(label_of(report)),
                     " is set, but the approval does not count yet; the open conditions say what is missing.")
-        return (look, "If it is meant, ", *_how_to_approve(report),
+        return (look, "If the change is intended, ", *_how_to_approve(report),
                 "; this check then turns green with their name and reason in it.")
     names = _not_approvable(report)
     return (look, "An approval cannot overrule ", *names, ".") if names else (look.rstrip(),)
@@ -102,7 +101,7 @@ def _not_approvable(report: Report) -> Sentence:
 
 
 def _losses(report: Report) -> int:
-    """Queries that lost their document, since the baseline or by this change alone."""
+    """Queries that lost their answer, since the baseline or by this change alone."""
     return max((len(c.lost) for c in (report.comparison, report.latest and report.latest.comparison) if c), default=0)
 
 
@@ -136,5 +135,5 @@ def _inconclusive(report: Report) -> Sentence:
 
 def _mend(report: Report) -> Sentence:
     cure = " ".join(report.cure.split())
-    cure = cure[:1].upper() + cure[1:] if cure else "Mend what is listed above and run the check again."
+    cure = cure[:1].upper() + cure[1:] if cure else "Fix what is listed above and run the check again."
     return marked(cure if cure.endswith((".", "!", "?")) else cure + ".")

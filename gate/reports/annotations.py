@@ -31,9 +31,15 @@ def annotations(report: Report, golden_path: str) -> list[Annotation]:
     """The verdict first, then must-hit queries without a document, then problems; at most ten of each level."""
     level = "error" if report.exit_code else "warning" if report.verdict == "inconclusive" else "notice"
     found = [Annotation(level, clean(plain(headline(report)), _CHARS), f"Retrieval gate {report.gate}: {title(report)}")]
-    must_hit = "error" if report.exit_code else "warning"
+    must_hit, missed = "error" if report.exit_code else "warning", _missed(report)
+    # With the verdict's own there is room for nine of that level; what is left out is counted in the last one.
+    room = PER_LEVEL - 1 if must_hit == level else PER_LEVEL
+    shown = missed if len(missed) <= room else missed[:room - 1]
     found += [Annotation(must_hit, clean(text, _CHARS), "Must-hit query missed", golden_path if line else "", line)
-              for text, line in _missed(report)]
+              for text, line in shown]
+    if len(missed) > len(shown):
+        found.append(Annotation(must_hit, f"{len(missed) - len(shown):,} more must-hit queries found no relevant document; the report "
+                                          "lists them.", "Must-hit queries missed"))
     found += [Annotation("error", clean(problem, _CHARS), f"Retrieval gate {report.gate}")
               for problem in map(one_line, problems(report)[1:])]
     found += [Annotation("warning", clean(note, _CHARS), f"Retrieval gate {report.gate}") for note in (*report.warnings, *report.notes)]

@@ -36,7 +36,7 @@ _EXIT_CODES = {"pass": (0,), "fail": (1,), "inconclusive": (0, 4), "accepted": (
 
 
 class Flip(NamedTuple):
-    """A query that is said to have lost or found its document. Ranks from 1; None: not found."""
+    """A query that is said to have lost or found its answer. Ranks from 1; None: not found."""
 
     id: str
     tags: tuple[str, ...]

@@ -19,7 +19,7 @@ BUDGET = 60_000
 _SENTENCE_CHARS = 900
 _SHORTEST_ROW = 60
 _ALWAYS_ROWS = 3
-_OPEN_ROWS = 3
+_OPEN_ROWS = 5
 _AGAIN = 10
 
 
@@ -152,7 +152,7 @@ def _folded(lost: int, gained: int) -> str:
     """What is behind the fold: ``lost`` queries besides those in front of it, and ``gained`` ones."""
     parts = []
     if lost:
-        parts.append(f"{figures.plural(lost, 'more query', 'more queries')} that lost {'its' if lost == 1 else 'their'} document")
+        parts.append(f"{figures.plural(lost, 'more query', 'more queries')} that lost {'its' if lost == 1 else 'their'} answer")
     if gained:
         parts.append(f"{figures.plural(gained, 'query')} that found one")
     return ", ".join(parts)

@@ -99,9 +99,14 @@ def inline(text: str, limit: int | None = None, table: bool = False) -> str:
 
     Characters with a meaning become entities; words that GitHub would bring to life become code.
     """
-    words = clean(text, limit).split(" ")
-    shown = " ".join(code(word, table=table) if _LIVE.search(word) else _SPECIAL.sub(_entity, word) for word in words)
+    shown = " ".join(_word(word, table) if _LIVE.search(word) else _SPECIAL.sub(_entity, word) for word in clean(text, limit).split(" "))
     return f"{' ' * text[:1].isspace()}{shown}{' ' * text[-1:].isspace()}" if shown else " " * bool(text)
+
+
+def _word(word: str, table: bool) -> str:
+    """A word as code; a comma or full stop behind it belongs to the sentence."""
+    core = word.rstrip(",.;")
+    return code(core, table=table) + word[len(core):]
 
 
 def joined(pieces: Iterable[str]) -> str:
@@ -122,8 +127,11 @@ def at_start(shown: str) -> str:
 
 
 def cell(text: str, limit: int | None = None) -> str:
-    """Running text in a cell of a table."""
-    return inline(text, limit, table=True).strip()
+    """Running text in a cell of a table. Text with letters that run from right to left gets a direction of its own: the page is laid out
+    from left to right, and would set a question mark at the wrong end."""
+    shown = inline(text, limit, table=True).strip()
+    backwards = not shown.isascii() and any(unicodedata.bidirectional(char) in ("R", "AL") for char in shown)
+    return f'<span dir="auto">{shown}</span>' if backwards else shown
 
 
 _URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:/[A-Za-z0-9._~/%+@=,;:&?#-]*)?\Z")

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from gate.errors import GateError
 from gate.explain import moved
+from gate.explain.scores import by_rank
+from gate.explaining import ID
 from gate.figures import metric_label
 from gate.reports.escape import clean
 from gate.reports.pages import Names, Reader
@@ -29,13 +31,10 @@ _FACTS = 5  # relevant documents whose fate is told in sentences
 _JOINERS = "\u200c\u200d"  # without them Persian words and many emoji fall apart
 _ID, _QUERY, _TAG, _NAME, _TITLE, _SENTENCE = 120, 500, 80, 160, 160, 600
 
-COMPARED = ("lost", "worse", "same", "better", "gained")
-ALONE = ("missed", "found")
-OTHERS = ("not compared", "failed", "unanswerable")
-
 
 class Line(NamedTuple):
-    """A row of the table. ``before`` and ``now``: ranks of the first gold unit; ``old`` and ``new``: the primary metric; None: none."""
+    """A row of the table. ``kind``: lost, worse, gained, better, same or not compared, without a baseline found or missed; failed or
+    unanswerable. ``before`` and ``now``: ranks of the first gold unit; ``old`` and ``new``: the primary metric; None: none."""
 
     id: str
     kind: str
@@ -117,6 +116,8 @@ def explorer(report: Report) -> Explorer | None:
         "compared": report.comparison is not None, "total": total, "kinds": kinds, "tags": list(tags.index), "rows": columns,
         "pages": pages, "remarks": remarks, "names": [clean(name, _NAME) for name in names.index], "titles": _titles(report, names),
         "texts": texts, "unread": unread, "patterns": _patterns(report, every),
+        "explain": [clean(line, _SENTENCE) for line in report.explain] or [f"retrieval-gate explain {ID} --golden … --baseline … "
+                                                                           "--candidate … --snapshot …"],
     }
     return Explorer(data, dict(zip((line.id for line in every), addresses, strict=True)))
 
@@ -137,6 +138,7 @@ def _pages(report: Report, every: list[Line], names: Names) -> Iterator[Any]:
     reader = Reader(names, policy.unit, policy.overlap, min(max(DEPTH, deepest), _DEEPEST))
     before, after = report.baseline.queries if report.baseline else {}, report.candidate.queries if report.candidate else {}
     made, plain, k = 0, 0, policy.primary.k or TOP
+    scored = report.baseline_run is not None and not by_rank(report.baseline_run)
     for line in every:
         query = golden.by_id.get(line.id)
         if query is None or query.blind or made >= PAGES or (line.kind == "same" and plain >= UNCHANGED):
@@ -149,8 +151,9 @@ def _pages(report: Report, every: list[Line], names: Names) -> Iterator[Any]:
         old = now if alike else _ranking(report.baseline_run, line.id)
         page = reader.page(query, old, now, old is not None and now is not None and (alike or _equal(old, now)))
         if line.kind in ("lost", "worse") and old is not None and now is not None:
-            relevant, _ = moved.places(query, old, now, k, {})
-            page["why"] = [clean(f"{fact.seen} {fact.likely}", _SENTENCE) for fact in moved.facts(query, old, now, relevant[:_FACTS], k)]
+            relevant, _ = moved.places(query, old, now, k, {}, policy.unit)
+            page["why"] = [clean(f"{fact.seen} {fact.likely}", _SENTENCE)
+                           for fact in moved.facts(old, now, relevant[:_FACTS], k, policy.unit, scored)]
         yield page
 
 

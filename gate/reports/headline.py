@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gate.comparison import Comparison, Paired
 from gate.figures import fmt_delta, fmt_interval, fmt_size, fmt_value, lost_again, metric_label, plural
-from gate.policy import Check
+from gate.policy import Check, Protected
 from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, confidence, marked
@@ -20,6 +20,7 @@ _HALF = 0.5
 _CONCENTRATED = 1.2
 _REASON_CHARS = 200
 _NOISE = 1e-12
+_HARDLY = 0.0005  # what three digits would not show
 
 
 def headline(report: Report) -> Sentence:
@@ -69,14 +70,27 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     if report.latest and "drop" in names and "anchor" not in names:
         return _fell_from_main(report, report.latest)
     if "drop" in names or "anchor" in names:
-        return (*movement(report, comparison), ": ", *flips(comparison), *culprit(comparison), *_share(report, comparison))
+        more = (*culprit(comparison), *_share(report, comparison))
+        if comparison.lost:  # what people read first is how many queries, and they may read no further
+            return (*flips(comparison, comparison.main.n), ": ", *movement(report, comparison), *more)
+        return (*movement(report, comparison), ": ", *flips(comparison), *more)
     for rule in report.policy.protected:
         stratum = comparison.tags.get(rule.tag, {}).get(str(comparison.primary))
         if f"protected {rule.tag}" in names and stratum and stratum.n:
-            return ("The average hides it: ", *movement(report, comparison), ", but in the protected tag ", Name(rule.tag),
-                    f" ({plural(stratum.n, 'query')}) it fell by {fmt_size(stratum.delta, rule.tolerance)}, "
-                    f"more than the {rule.tolerance:g} allowed. In all, ", *flips(comparison))
-    return (*_reason(report, failed[0]), "; ", *movement(report, comparison))
+            return _hidden(comparison, rule, stratum)
+    more = (": ", *flips(comparison)) if comparison.lost or comparison.gained else ()
+    return (*_reason(report, failed[0]), "; ", *movement(report, comparison), *more)
+
+
+def _hidden(comparison: Comparison, rule: Protected, stratum: Paired) -> Sentence:
+    """A fall in one tag that the mean over all queries does not show, and what the other queries did meanwhile."""
+    main, others = comparison.main, comparison.main.n - stratum.n
+    rest = (main.delta * main.n - stratum.delta * stratum.n) / others if others else 0.0
+    meanwhile = f", while it {'rose' if rest > 0 else 'fell'} by {fmt_size(rest)} over the other {others:,}" \
+        if others and fmt_delta(rest) != "0.000" else ""
+    return ("The protected tag ", Name(rule.tag), f" got worse and the average hides it: {metric_label(comparison.primary)} fell by "
+            f"{fmt_size(stratum.delta, rule.tolerance)} over {plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}. "
+            f"Over all it {moved(main)}; ", *flips(comparison))
 
 
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:
@@ -165,31 +179,34 @@ def _open(report: Report, name: str) -> bool:
 def movement(report: Report, comparison: Comparison) -> Sentence:
     """``nDCG@10 fell by 0.043 (95 % interval −0.060 to −0.026)``."""
     main, limit = comparison.main, report.policy.tolerance
-    span = ""
+    behind = [fmt_delta(main.delta, -limit)] if _NOISE < abs(main.delta) < _HARDLY else []
     if main.ci and not comparison.identical:
-        span = f" ({confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)})"
-    return (f"{metric_label(comparison.primary)} {moved(main, limit)}{span}",)
+        behind.append(f"{confidence(report)} {fmt_interval(main.ci.lo, main.ci.hi, -limit)}")
+    said = f" ({'; '.join(behind)})" if behind else ""
+    return (f"{metric_label(comparison.primary)} {moved(main, limit)}{said}",)
 
 
 def moved(paired: Paired, *limits: float) -> str:
-    """``fell by 0.043`` · ``rose by 0.012`` · ``did not move``."""
+    """``fell by 0.043`` · ``rose by 0.012`` · ``hardly moved`` · ``did not move``."""
     if fmt_delta(paired.delta) == "0.000":
         return "did not move"
+    if abs(paired.delta) < _HARDLY:
+        return "hardly moved"
     return f"{'rose' if paired.delta > 0 else 'fell'} by {fmt_size(paired.delta, *limits)}"
 
 
-def flips(comparison: Comparison) -> Sentence:
-    """How many queries lost or found what they look for; how many moved when none did."""
+def flips(comparison: Comparison, of: int = 0) -> Sentence:
+    """How many queries lost or found their answer; how many moved when none did. ``of``: among how many, 0 to leave that out."""
     lost, gained, main = len(comparison.lost), len(comparison.gained), comparison.main
-    if lost and gained:
-        return (f"{plural(lost, 'query')} lost {'its' if lost == 1 else 'their'} document, {gained:,} found one",)
     if lost or gained:
-        n, verb, other = (lost, "lost", "none found one") if lost else (gained, "found", "none lost one")
-        return (f"{plural(n, 'query')} {verb} {'its' if n == 1 else 'their'} document, {other}",)
+        n, verb = (lost, "lost") if lost else (gained, "found")
+        other = f"{gained:,} found one" if lost and gained else "none found one" if lost else "none lost one"
+        who = f"{n:,} of {plural(of, 'query')}" if of else plural(n, "query")
+        return (f"{who} {verb} {'its' if n == 1 else 'their'} answer, {other}",)
     if main.changed:
         moves = [f"{n:,} ranked {way}" for n, way in ((main.worse, "lower"), (main.better, "higher")) if n]
-        return (f"no query lost or found its document, {' and '.join(moves)}",)
-    return ("no query lost or found its document",)
+        return (f"no query lost or found its answer, {' and '.join(moves)}",)
+    return ("no query lost or found its answer",)
 
 
 def culprit(comparison: Comparison) -> Sentence:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gate import figures
 from gate.comparison import Comparison, QueryChange
@@ -17,6 +18,9 @@ from gate.reports.headline import headline
 from gate.reports.problems import problems
 from gate.reports.report import Report
 from gate.reports.tiles import tiles
+
+if TYPE_CHECKING:
+    from gate.reports.history_page import Told
 
 FLIPS = 50  # of either kind in the lists; the table has all
 _IDS = 200
@@ -36,13 +40,11 @@ class Sealed(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``was``: what held its rank."""
+    """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``why``: a sentence, or empty."""
 
     row: rows.FlipRow
     address: str
     why: str
-    was: str = ""
-    was_title: str = ""
 
 
 def render_html(report: Report) -> str:
@@ -55,8 +57,13 @@ def render_html(report: Report) -> str:
     scripts = "\n".join(("(() => {", "'use strict';", *own(*(f"{name}.js" for name in _SCRIPTS)), "})();"))
     found = explorer(report)
     return html().get_template("report.html.j2").render(
-        style=_sealed((directory() / "report.css").read_text(encoding="utf-8")), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
+        style=_sealed(_style(directory(), report)), theme=_sealed(own("theme.js")[0]), script=_sealed(scripts),
         data=script_safe(found.data) if found else "", **_context(report, found))
+
+
+def _style(folder: Path, report: Report) -> str:
+    names = ("report.css", "history.css") if report.history else ("report.css",)
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def _sealed(text: str) -> Sealed:
@@ -94,7 +101,7 @@ def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
         "excluded": [(name, rows.EXCLUDED[name], ids[:_IDS], len(ids)) for name, ids in rows.excluded(report).items() if ids],
         "latency": words.latency_line(report), "times": _times(report), "times_size": (histogram.WIDTH, histogram.HEIGHT, histogram.FLOOR),
         "cost": words.cost_line(report), "facts": provenance.facts(report), "metadata": provenance.details(report),
-        **beside.shown(report, _IDS),
+        **beside.shown(report, _IDS), "told": _told(report),
         "checks": sorted(report.checks, key=lambda check: ("fail", "inconclusive").index(check.outcome)
                          if check.outcome in ("fail", "inconclusive") else 2),
         "outcomes": {"pass": "passed", "fail": "accepted" if report.verdict == "accepted" else "failed", "inconclusive": "open"},
@@ -109,8 +116,16 @@ def _parts(found: dict[str, Any], report: Report, table: bool) -> list[tuple[str
              ("plots", "Query by query", found["curve"] or found["shifts"]), ("queries", "All queries", table),
              ("stages", "Stages", found["stages"]), ("latency", "Latency", found["latency"]),
              ("inputs", "Changed inputs", report.input_changes), ("approval", "Approval", found["approval"]),
-             ("origin", "Origin", found["metadata"]))
+             ("history", "History", found["told"]), ("origin", "Origin", found["metadata"]))
     return [(name, label) for name, label, there in parts if there]
+
+
+def _told(report: Report) -> Told | None:
+    if report.history is None:
+        return None
+    from gate.reports.history_page import history_part
+
+    return history_part(report.history)
 
 
 def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
@@ -126,14 +141,12 @@ def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
 
 def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, str]) -> list[Flip]:
     shown = tuple(changes[:FLIPS])
-    return [_flip(report, change, row, addresses.get(row.id, "")) for change, row in zip(shown, rows.flip_rows(report, shown), strict=True)]
+    return [_flip(row, addresses.get(row.id, "")) for row in rows.flip_rows(report, shown)]
 
 
-def _flip(report: Report, change: QueryChange, row: rows.FlipRow, address: str) -> Flip:
-    found = rows.ranked(report, report.baseline_run, change.id) if row.instead and change.baseline_rank else []
-    was = found[change.baseline_rank - 1] if change.baseline_rank and change.baseline_rank <= len(found) else ""
+def _flip(row: rows.FlipRow, address: str) -> Flip:
     gap = _GAPS.get(row.gap, f"{row.gap[:1].upper()}{row.gap[1:]} came back.")
-    return Flip(row, address, _STAGES.get(row.stage, gap), was, rows.title_of(report, was))
+    return Flip(row, address, _STAGES.get(row.stage, gap))
 
 
 def _ranks(report: Report, comparison: Comparison) -> list[tuple[int | None, int | None]]:

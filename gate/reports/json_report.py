@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """The report as a dict; README, «report.json», says what each key holds."""
+    """The report as a dict; docs/reports.md says what each key holds."""
     comparison = report.comparison
     value: dict[str, Any] = {
         "schema": SCHEMA, "gate": report.gate, "verdict": report.verdict, "exit_code": report.exit_code,
@@ -110,9 +110,10 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
         found["unstable"] = change.id in report.noise.unstable
     if text := rows.query_text(report, change.id):
         found["query"] = text
-    instead = rows.taker(report, change)
+    before, after = (rows.ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
+    answer, instead = rows.answer_of(change, before, after), rows.taker(change, after)
     stages = report.findings.stages if report.findings else None
-    return found | ({"replaced_by": instead} if instead else {}) | (
+    return found | ({"document": answer} if answer else {}) | ({"replaced_by": instead} if instead else {}) | (
         {"stage": stages.lost[change.id]} if stages and change.id in stages.lost else {})
 
 

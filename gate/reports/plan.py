@@ -6,6 +6,7 @@ from typing import Any
 
 from gate.figures import fmt_percent, fmt_size, fmt_value, metric_label, plural
 from gate.golden.plan import ASSUMED_SHARE, Plan, Row
+from gate.reports import cells
 from gate.reports.escape import terminal
 from gate.statistics.bootstrap import FEW_CHANGES
 from gate.statistics.noise import FLOAT_NOISE
@@ -133,9 +134,9 @@ def _table(plan: Plan) -> list[str]:
                      "—" if row.mde is None else fmt_size(row.mde, plan.tolerance),
                      _needed(row.needed), row.basis, row.reason])
     rows[0].append("")
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cells.width, column)) for column in zip(*rows, strict=True)]
     last = len(widths) - 2  # words stand on the left, numbers on the right
-    return ["  ".join(cell.ljust(w) if i == 0 or i >= last else cell.rjust(w) for i, (cell, w) in
+    return ["  ".join(cells.left(cell, w) if i == 0 or i >= last else cells.right(cell, w) for i, (cell, w) in
                       enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]
 
 

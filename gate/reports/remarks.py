@@ -23,13 +23,13 @@ def html_place(report: Report) -> Sentence:
 
 
 def sensitivity(report: Report) -> str:
-    """How small a change this set can show; empty where nothing is tested."""
+    """How small a change this set can show; empty where nothing is tested, or where all is well and too little changed to tell."""
     main = report.comparison.main if report.comparison else None
     if main is None or main.mde is None:
         return ""
     if main.moved_units < FEW_CHANGES:
-        return "Too few queries changed to tell how small a change this set can show."
-    return f"This set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
+        return "" if report.verdict == "pass" else "Too few queries changed to tell how small a change this set can show."
+    return f"Over all queries, this set reliably shows a change of {fmt_size(main.mde)} or more (80 % power)."
 
 
 def compared(report: Report) -> str:

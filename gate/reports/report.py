@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gate.comparison import Comparison
     from gate.findings import Findings
     from gate.golden.model import GoldenSet
+    from gate.history import History
     from gate.latest import Latest
     from gate.patterns import Pattern
     from gate.policy import Check, Policy
@@ -58,9 +59,11 @@ class Report:
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
     judged, set_aside.
     ``noise``: what repeats of the candidate show, None without repeats.
-    ``patterns``: what the worse queries have in common.
+    ``patterns``: what the worse queries have in common. ``history``: the points of the default branch with this run as the last one, None
+    where nobody keeps them.
     ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
     (ids, characters) → id → text; None where there is no snapshot.
+    ``explain``: commands that say why the query :data:`gate.explaining.ID` moved; empty where none can.
     """
 
     gate: str
@@ -91,3 +94,5 @@ class Report:
     noise: Repeats | None = None
     findings: Findings | None = None
     patterns: tuple[Pattern, ...] = ()
+    history: History | None = None
+    explain: tuple[str, ...] = ()

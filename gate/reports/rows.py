@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gate.comparison import SMALL_STRATUM, Comparison, Paired, QueryChange
@@ -56,13 +56,13 @@ def _metric_row(report: Report, name: str, paired: Paired, primary: bool) -> Met
 
 
 def _interval(report: Report, paired: Paired, *limits: float) -> str:
-    """Empty where nothing is tested, equal rankings included: a width would only say what was not seen."""
-    identical = report.comparison is not None and report.comparison.identical
-    return fmt_interval(paired.ci.lo, paired.ci.hi, *limits) if paired.ci and not identical else ""
+    """Empty where nothing is tested or nothing changed: a width would only say what was not seen."""
+    return fmt_interval(paired.ci.lo, paired.ci.hi, *limits) if paired.ci and paired.changed else ""
 
 
 class FlipRow(NamedTuple):
-    """One query that lost or found what it looks for. ``text`` is empty when queries are not shown; ranks as texts."""
+    """One query that lost or found what it looks for. ``text`` is empty when queries are not shown; ranks as texts. ``answer``: the
+    relevant document that was lost or found, empty when the rankings are not at hand or not to be shown."""
 
     id: str
     text: str
@@ -70,6 +70,8 @@ class FlipRow(NamedTuple):
     before: str
     after: str
     delta: str
+    answer: str = ""
+    answer_title: str = ""
     instead: str = ""
     instead_title: str = ""
     gap: str = ""  # why nothing stands at the old rank
@@ -82,11 +84,19 @@ def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[Flip
     unstable = set(report.noise.unstable) if report.noise else ()
     stages = report.findings.stages if report.findings else None
     for change in changes:
-        instead = taker(report, change)
-        yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank),
-                      fmt_rank(change.candidate_rank), fmt_delta(change.delta), instead, title_of(report, instead),
-                      "" if instead else gap(report, change), change.id in unstable,
+        before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
+        answer, instead = answer_of(change, before, after), taker(change, after)
+        yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank, len(before)),
+                      fmt_rank(change.candidate_rank, len(after)), fmt_delta(change.delta), answer, title_of(report, answer), instead,
+                      title_of(report, instead), "" if instead else gap(report, change, after), change.id in unstable,
                       (stages.lost.get(change.id) if stages else None) or "")
+
+
+def answer_of(change: QueryChange, before: Sequence[str], after: Sequence[str]) -> str:
+    """The first relevant document of the side that ranks one higher; empty when its ranking is not at hand."""
+    old, new = change.baseline_rank, change.candidate_rank
+    at, side = (old, before) if new is None or (old is not None and old <= new) else (new, after)
+    return side[at - 1] if at and at <= len(side) else ""
 
 
 def query_text(report: Report, query_id: str) -> str:
@@ -118,21 +128,20 @@ def ranked(report: Report, run: Run | None, query_id: str) -> list[str]:
     return ranked_units(ranking, report.policy.unit) if ranking else []
 
 
-def taker(report: Report, change: QueryChange) -> str:
-    """The document that stands in the candidate where the lost one stood in the baseline; empty when there is none."""
+def taker(change: QueryChange, after: Sequence[str]) -> str:
+    """The document that stands in the candidate (``after``: its ranking) where the lost one stood in the baseline; empty when there is
+    none."""
     at = change.baseline_rank
-    now = ranked(report, report.candidate_run, change.id) if at else []
-    return now[at - 1] if at and at <= len(now) and (change.candidate_rank or at + 1) > at else ""
+    return after[at - 1] if at and at <= len(after) and (change.candidate_rank or at + 1) > at else ""
 
 
-def gap(report: Report, change: QueryChange) -> str:
+def gap(report: Report, change: QueryChange, after: Sequence[str]) -> str:
     """``no results``, or how few came back, when the candidate's ranking ends before the baseline's rank; ``blind``; else empty."""
     if is_blind(report, change.id):
         return "blind"
     if report.candidate_run is None or change.baseline_rank is None:
         return ""
-    n = len(ranked(report, report.candidate_run, change.id))
-    return "no results" if n == 0 else f"only {plural(n, 'result')}" if n < change.baseline_rank else ""
+    return "no results" if not after else f"only {plural(len(after), 'result')}" if len(after) < change.baseline_rank else ""
 
 
 class TagRow(NamedTuple):

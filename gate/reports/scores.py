@@ -7,8 +7,10 @@ from typing import Any
 from gate.figures import plural
 from gate.findings import findings
 from gate.golden.model import GoldenSet
+from gate.reports import cells
 from gate.reports.beside import beside_lines
 from gate.reports.beside_json import scores_beside
+from gate.reports.escape import clean
 from gate.scoring.score import ScoredRun
 from gate.statistics.levels import level_interval
 
@@ -32,11 +34,12 @@ def scores_text(golden: GoldenSet, scored: ScoredRun) -> str:
     names = [str(m) for m in scored.metrics]
     rows = [("", "n", *names), ("all", len(scored.queries), *(scored.mean(n) for n in names)),
             ("  95 % interval", "", *(f"{found[0]:.3f}–{found[1]:.3f}" if found else "–" for found in _intervals(golden, scored).values()))]
-    rows += [(tag, len(ids), *(scored.mean(n, ids) for n in names)) for tag, ids in _by_tag(golden, scored).items()]
+    rows += [(cells.cut(clean(tag, 40), 40), len(ids), *(scored.mean(n, ids) for n in names))
+             for tag, ids in _by_tag(golden, scored).items()]
     table = [[f"{cell:.4f}" if isinstance(cell, float) else "–" if cell is None else str(cell) for cell in row]
              for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+    widths = [max(map(cells.width, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(cells.left(cell, w) if i == 0 else cells.right(cell, w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
              for row in table]
     out = scored.excluded
     lines += [f"{len(ids)} {what}: {', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from gate import figures
 from gate.comparison import QueryChange
-from gate.reports import advice, beside, provenance, remarks, rows, words
+from gate.explaining import asked
+from gate.reports import advice, beside, cells, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
 from gate.reports.headline import headline
 from gate.reports.paint import paint, painted
@@ -23,9 +24,9 @@ _COLORS = {"pass": "32", "accepted": "32", "fail": "31", "inconclusive": "33"}
 _OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
 
 
-def render_text(report: Report, color: bool = False) -> str:
-    """Lines of text; ends with a newline. ``color``: the same characters, painted."""
-    lines = [guard(line.rstrip()) for line in _squeezed(_lines(report))]
+def render_text(report: Report, color: bool = False, columns: int = 0) -> str:
+    """Lines of text; ends with a newline. ``color``: the same characters, painted; ``columns``: of the terminal, 0: lines may be long."""
+    lines = [guard(line.rstrip()) for line in cells.wrapped(_squeezed(_lines(report)), columns)]
     if color:
         code = "31" if report.exit_code else _COLORS.get(report.verdict, "33")
         verdict, gap, rest = lines[0].partition("  ")
@@ -70,6 +71,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     if report.comparison is not None:
         yield from _flips(report, "Lost, by damage", report.comparison.lost)
+        yield ""
+        yield from _explain(report)
         yield ""
         yield from _flips(report, "Gained", report.comparison.gained)
         yield ""
@@ -121,20 +124,26 @@ def _patterns(report: Report) -> Iterator[str]:
     for pattern in report.patterns[:_MOST_PATTERNS]:
         yield f"  - {clean(pattern.seen, 400)}"
         if pattern.cause:
-            yield f"    {clean(pattern.cause, 400)}"
+            yield f"    Likely: {clean(pattern.cause, 400)}"
 
 
 def _few(items: Sequence[T]) -> Sequence[T]:
     return items[:_MOST_ROWS]
 
 
-def table(head: Sequence[str], body: Iterable[Sequence[str]], left: int = 1) -> Iterator[str]:
-    """Columns of equal width; the first ``left`` to the left, the others to the right."""
+def table(head: Sequence[str], body: Iterable[Sequence[str]], left: int = 1, right: Sequence[int] | None = None) -> Iterator[str]:
+    """Columns of equal width; the first ``left`` to the left, the others to the right, unless ``right`` names those."""
+    right = range(left, len(head)) if right is None else right
     lines = [list(head), *map(list, body)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
+    widths = [max(cells.width(line[at]) for line in lines) for at in range(len(head))]
     for line in lines:
-        yield "  " + "  ".join(text.ljust(width) if at < left else text.rjust(width)
+        yield "  " + "  ".join(cells.right(text, width) if at in right else cells.left(text, width)
                                for at, (text, width) in enumerate(zip(line, widths, strict=True)))
+
+
+def column(text: str, columns: int) -> str:
+    """Text that others wrote, for a column that is at most so wide."""
+    return cells.cut(clean(text, columns), columns)
 
 
 def _metrics(report: Report) -> Iterator[str]:
@@ -207,12 +216,20 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
         return
     more = f" (showing {_MOST_ROWS} of {len(changes):,})" if len(changes) > _MOST_ROWS else ""
     yield f"{title}: {figures.plural(len(changes), 'query')}{more}"
-    body = [(clean(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", clean(row.text, 60),
-             clean(" ".join(row.tags), 40),
-             f"now there: {clean(row.instead_title or row.instead, 60)}" if row.instead else row.gap,
+    body = [(column(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", column(row.text, 60),
+             column(" ".join(row.tags), 40),
+             f"now there: {column(row.instead_title or row.instead, 60)}" if row.instead else row.gap,
              f"lost by the {row.stage.removesuffix('s')} stage" if row.stage else "")
             for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
     yield from table(("query", "rank", "", "", "", ""), body, left=6)
+
+
+def _explain(report: Report) -> Iterator[str]:
+    """For the worst of the lost queries that may be looked at."""
+    shown = [change.id for change in report.comparison.lost if not rows.is_blind(report, change.id)] if report.comparison else []
+    if shown and report.explain:
+        yield "Why one of them moved"
+        yield from (f"  {clean(line, 600)}" for line in asked(report.explain, shown[0]))
 
 
 def _tags(report: Report) -> Iterator[str]:
@@ -221,7 +238,7 @@ def _tags(report: Report) -> Iterator[str]:
         return
     yield f"Per tag{f' (showing {_MOST_ROWS} of {len(found):,})' if len(found) > _MOST_ROWS else ''}"
     yield from table(("tag", "n", "baseline", words.this_side(report), "delta", "interval", "q"),
-                     ((clean(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate,
+                     ((column(row.tag, 40) + (" (protected)" if row.protected else ""), str(row.n), row.baseline, row.candidate,
                        row.delta, row.interval or figures.NONE, row.q) for row in _few(found)))
 
 

@@ -30,9 +30,9 @@ def marked(text: str) -> Sentence:
     return tuple(Name(piece) if odd % 2 else piece for odd, piece in enumerate(_BACKTICKS.split(text)) if piece)
 
 
-def fmt_rank(rank: int | None) -> str:
-    """A rank from 1, or that nothing relevant came back."""
-    return "not found" if rank is None else str(rank)
+def fmt_rank(rank: int | None, returned: int = 0) -> str:
+    """A rank from 1, or that nothing relevant came back; ``returned``: among how many results, 0 when that is not known."""
+    return str(rank) if rank is not None else f"not in the top {returned}" if returned else "not found"
 
 
 def fmt_days(days: float) -> str:
@@ -44,7 +44,9 @@ def fmt_ms(value: float | None) -> str:
     """Milliseconds with a unit that suits their size."""
     if value is None:
         return NONE
-    return f"{value / 1000:.2f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.2g} ms"
+    if value >= 1000:
+        return f"{value / 1000:.2f} s"
+    return "under 0.01 ms" if value < 0.01 else f"{value:.{0 if value >= 10 else 1 if value >= 1 else 2}f} ms"
 
 
 def confidence(report: Report) -> str:

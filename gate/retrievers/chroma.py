@@ -16,14 +16,16 @@ from gate.golden.model import Query
 from gate.paths import Paths
 from gate.retrievers.base import Given
 from gate.retrievers.engines.ann_loss import AnnLoss, read_search
-from gate.retrievers.engines.chroma_api import Client, Collection, Place, is_address
+from gate.retrievers.engines.chroma_api import MOST_BYTES, Collection, Place
 from gate.retrievers.engines.chroma_exact import Exact, hit_of, with_metadata
 from gate.retrievers.engines.hits import Hit, ranking_of
 from gate.retrievers.engines.index_check import check_index, read_check
 from gate.retrievers.engines.index_load import loadable
+from gate.retrievers.engines.wire import Wire, read_engine
 from gate.retrievers.pool import Pool, QueryFailed
 from gate.runs import Ranking
-from gate.secret_text import read_secret_text
+from gate.web.address import Address
+from gate.web.service import Service, ServiceOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from gate.retriever_settings import RetrieverSettings
 
 _HNSW = {"ef_construction": 10_000, "ef_search": 10_000, "max_neighbors": 1000, "sync_threshold": 1_000_000_000}
+
+USUAL = Place(ServiceOptions(Address()), "")
 
 
 class Options(NamedTuple):
@@ -50,18 +54,8 @@ class Options(NamedTuple):
 
 def read(section: Section, paths: Paths) -> Options:
     """See :mod:`gate.retrievers`."""
-    url = section.text("url", "", required=True)
-    if url and not is_address(url):
-        section.problem("url", "`url` must be http(s)://host:port; secrets go into `headers`")
-    usual = Place("", "")
-    headers = {}
-    for name, value in section.mapping("headers").items():
-        if not isinstance(value, str) or not isinstance(name, str):
-            section.problem(f"headers.{name}", f"header `{name}` must be text (quote numbers)")
-            continue
-        headers[name] = read_secret_text(section, f"headers.{name}", value)
-    place = Place(url, section.text("collection", "", required=True), section.text("tenant", usual.tenant),
-                  section.text("database", usual.database), headers)
+    place = Place(read_engine(section, paths), section.text("collection", "", required=True), section.text("tenant", USUAL.tenant),
+                  section.text("database", USUAL.database))
     keys = {"doc": section.text("document", ""), "start": section.text("start", ""), "end": section.text("end", "")}
     if bool(keys["start"]) != bool(keys["end"]):
         section.problem("start", "`start` and `end` belong together: name both keys or neither")
@@ -85,7 +79,7 @@ class _Seat:
 
     def __init__(self, owner: ChromaRetriever, vectors: Mapping[str, np.ndarray], truths: Mapping[str, list[Hit]], reachable: int) -> None:
         self._owner, self._options, self._vectors, self._truths, self._reachable = owner, owner.options, vectors, truths, reachable
-        self._client = owner.client()
+        self._wire = owner.wire()
 
     def ask(self, query: Query, depth: int, seconds: float) -> Ranking:
         """See :class:`gate.retrievers.pool.Seat`."""
@@ -100,8 +94,9 @@ class _Seat:
 
     def _nearest(self, question: np.ndarray, depth: int, seconds: float) -> list[Hit]:
         include = ["distances", "metadatas"] if self._options.keys else ["distances"]
-        found = self._client.call("POST", f"{self._owner.collection.path}/query", {
-            "query_embeddings": [question.tolist()], "n_results": depth, "include": include, "where": self._options.where or None}, seconds)
+        found = self._wire.ask("POST", f"{self._owner.collection.path}/query", seconds, {
+            "query_embeddings": [question.tolist()], "n_results": depth, "include": include, "where": self._options.where or None},
+            limit=MOST_BYTES)
         try:
             ids, distances = found["ids"][0], found["distances"][0]
             held = with_metadata(ids, (found.get("metadatas") or [None])[0])
@@ -115,7 +110,7 @@ class _Seat:
         return hits
 
     def close(self) -> None:
-        self._client.close()
+        self._wire.close()
 
 
 class ChromaRetriever:
@@ -128,22 +123,25 @@ class ChromaRetriever:
         self._questions = open_vectors(self.options.embedding, given)
         self.loss, self.short = AnnLoss(), list[str]()
         self.exact: Exact | None = None
+        self._service: Service | None = None
         self._stack, self._notes, self._facts = ExitStack(), list[str](), dict[str, Any]()
 
-    def client(self) -> Client:
-        """A session of its own."""
-        return Client(self.options.place, self._given.world.variables)
+    def wire(self) -> Wire:
+        """A connection of its own."""
+        if self._service is None:
+            self._service = Service(self.options.place.service, self._given.world)
+        return Wire(self._service)
 
     @property
     def notes(self) -> list[str]:
-        return [*self._notes, *self._questions.notes, *self.loss.notes()]
+        return [*self._notes, *self._questions.notes, *self.loss.notes(), *(self._service.notes if self._service else ())]
 
     def describe(self) -> Mapping[str, Any]:
-        options, usual = self.options, Place("", "")
-        what: dict[str, Any] = {"kind": "chroma", "url": options.place.url, "collection": options.place.collection,
+        options = self.options
+        what: dict[str, Any] = {"kind": "chroma", "url": options.place.service.address.shown, "collection": options.place.collection,
                                 "where": dict(options.where)}
         what |= {name: value for name, value in (("tenant", options.place.tenant), ("database", options.place.database))
-                 if value != getattr(usual, name)}
+                 if value != getattr(USUAL, name)}
         what |= {"document": options.keys.get("doc"), "search": options.search, "ann_loss": options.ann_loss or None, **self._facts}
         return {key: value for key, value in what.items() if value not in ("", None, {})} | {"embedding": dict(self._questions.describe())}
 
@@ -179,9 +177,9 @@ class ChromaRetriever:
 
     def _start(self) -> ChromaRetriever:
         options, place = self.options, self.options.place
-        client = self.client()
-        self._stack.callback(client.close)
-        self.collection = Collection(client, place, self._settings.limits.start_seconds)
+        wire = self.wire()
+        self._stack.callback(wire.close)
+        self.collection = Collection(wire, place, self._settings.limits.start_seconds)
         if options.load:
             from gate.retrievers.engines.chroma_load import load
 

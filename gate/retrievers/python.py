@@ -89,8 +89,10 @@ def build(settings: RetrieverSettings, given: Given) -> PythonRetriever:
 
 
 class PythonRetriever(Stranger):
-    """Asks what ``module:attribute`` names, in one of the ways of :mod:`gate.retrievers.team.callee`."""
+    """Asks what ``module:attribute`` names, in one of the ways of :mod:`gate.retrievers.team.callee`. ``embeds``: whether it is asked for
+    vectors instead."""
 
+    embeds = False
     missing_path = "set `retriever.path` to the directory that holds the module"
 
     def __init__(self, function: str, path: Path, limits: Limits, snapshot: Path | None = None, executable: str = "",
@@ -127,7 +129,8 @@ class PythonRetriever(Stranger):
         return [self.executable, *FLAGS, str(WORKER)]
 
     def setup(self) -> dict[str, Any]:
-        return {**super().setup(), "function": self.function, "factory": self.factory, "keys": list(self.keys)}
+        return {**super().setup(), "function": self.function, "factory": self.factory, "keys": list(self.keys),
+                "embeds": self.embeds}
 
     def started(self, answer: Mapping[str, Any]) -> None:
         self._counted = answer.get("counted") is not False

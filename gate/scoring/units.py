@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -97,7 +97,7 @@ class _Piece(NamedTuple):
 
 
 def _mixed(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str, overlap: float, coverage: bool) -> View:
-    ranks = _ranks(ranking.docs, unit)
+    ranks = ranks_of(ranking.docs, unit)
     units, first = query.units, dict[str, Credit]()
     for rank, doc in zip(ranks, ranking.docs, strict=True):
         if doc in units and units[doc][1] > 0:
@@ -114,7 +114,8 @@ def _mixed(query: Query, ranking: Ranking, grades: tuple[float, ...], unit: str,
                 shared=len({rank for rank, _ in credits}) < len(credits))
 
 
-def _ranks(docs: list[str], unit: str) -> list[int]:
+def ranks_of(docs: Sequence[str], unit: str) -> list[int]:
+    """The rank of each result."""
     if unit == "chunk" or len(set(docs)) == len(docs):
         return list(range(1, len(docs) + 1))
     place: dict[str, int] = {}

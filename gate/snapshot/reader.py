@@ -62,7 +62,8 @@ class Snapshot:
             places.append((unit.get("start", 0), unit.get("end", len(unit["text"]))))
             titles[unit["id"]] = unit["title"]
             # A section's title begins with its document's.
-            documents.setdefault(unit["doc"], titles[unit["id"]].partition(" › ")[0])
+            for name in {unit["doc"], str(unit.get("parent") or unit["doc"])}:
+                documents.setdefault(name, titles[unit["id"]].partition(" › ")[0])
             names.update(str(unit[key]) for key in ("id", "doc", "parent") if unit.get(key))
         if len(ids) != self.manifest.units or len(titles) != len(ids):
             raise InvalidInput(f"{self.path / UNITS}: holds {len(ids)} units ({len(titles)} different), the manifest says "

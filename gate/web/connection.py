@@ -34,6 +34,14 @@ class Unanswered(QueryFailed):
     """No answer, for a reason that may pass."""
 
 
+class Refused(QueryFailed):
+    """An answer that says no, and would say it again. ``status``: of HTTP."""
+
+    def __init__(self, message: str, status: int) -> None:
+        self.status = status
+        super().__init__(message, outage=status >= 500)
+
+
 class Connection:
     """Asks a service; for one thread, used as a context manager or closed. ``headers`` go with every request."""
 
@@ -121,7 +129,7 @@ class Connection:
                                   f"set `{key}` to the address that answers itself")
         if status in (404, 405) and not service.answered:
             raise RetrieverFailed(f"{what} answered {status} to the first query{said}", f"check `{key}` and `method`")
-        return QueryFailed(f"{what} answered {status}{said}", outage=status >= 500)
+        return Refused(f"{what} answered {status}{said}", status)
 
     def send(self, method: str, url: str, seconds: float, body: Any, what: str = "it", limit: int = MAX_ANSWER, kind: str = "") -> Reply:
         """Once, whatever the status of the answer. Raises :class:`QueryFailed`, which is an Unanswered where another try may help."""

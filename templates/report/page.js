@@ -169,9 +169,9 @@ function fill(row) {
     body.push(make('div', {class: `sides${sides.filter(Boolean).length > 1 ? ' two' : ''}`}, sides));
     if (page.why) {
       // What is copied into a shell must not be able to be more than a name.
-      const name = /^[\w.:-]+$/.test(rows.id[row]) ? rows.id[row] : 'ID';
-      body.push(make('p', {class: 'soft'}, 'What the frozen index says of its words and vectors: ',
-        make('code', {}, `retrieval-gate explain ${name} --golden … --baseline … --candidate … --snapshot …`)));
+      const name = /^\w[\w.:-]*$/.test(rows.id[row]) ? rows.id[row] : 'QUERY_ID';
+      body.push(make('p', {class: 'soft'}, 'What the frozen index says of its words and vectors:'),
+        make('pre', {tabindex: '0'}, data.explain.map((line) => line.replace(' QUERY_ID ', ` ${name} `)).join('\n')));
     }
     if (data.unread) body.push(make('p', {class: 'soft'}, data.unread));
   }

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gate.baseline.choose import Manifest
+from gate.baseline.home import Home
 from gate.baseline.manifest import pack_artifact
 from gate.baseline.record import Provenance, Record, pack
 from gate.baseline.stores import ArtifactStore
@@ -44,20 +45,10 @@ class Gate:
 
     def store(self, run=None, **options):
         env = self.fake.job_env(run, self.fake.url) if run else {}
-        settings = options.pop("settings", BaselineSettings())
-        return ArtifactStore(
-            options.pop("repository", self.repository),
-            settings,
-            options.pop("gate", "default"),
-            **{
-                "repository_id": self.repo.id,
-                "default_branch": "main",
-                "workflow": WORKFLOW,
-                "service": lambda: ArtifactService(env, sleep=self.naps, random=lambda: 0.0),
-                "clock": lambda: self.fake.clock.now.timestamp(),
-                **options,
-            },
-        )
+        service = options.pop("service", lambda: ArtifactService(env, sleep=self.naps, random=lambda: 0.0))
+        home = Home(self.repository, BaselineSettings(), "default", self.repo.id, "main", WORKFLOW,
+                    clock=lambda: self.fake.clock.now.timestamp())
+        return ArtifactStore(replace(home, **options), service)
 
     def find(self, base=None, **options):
         return self.store(**options).find(base or self.repo.tip)

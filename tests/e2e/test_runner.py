@@ -99,6 +99,6 @@ def test_a_forks_pull_request_gets_its_comment_from_a_container_that_has_nothing
         outcome = story.on_end()
         assert (outcome.code, outcome.outputs["comment-status"]) == (0, "created"), outcome.log
         (comment,) = story.comments(pr)
-        assert "9 queries lost their document" in comment and "Nobody has checked them" in comment
+        assert "9 queries lost their answer" in comment and "Nobody has checked them" in comment
         assert not list(story.workspace.iterdir())
         fake.assert_clean()

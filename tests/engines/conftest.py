@@ -7,11 +7,11 @@ from gate.golden.read import read_golden
 from gate.retrievers.base import Given
 from gate.retrievers.build import build_retriever
 from gate.settings import parse_settings
-from gate.snapshot.build import build_dense
-from gate.snapshot.corpus import read_corpus
+from gate.snapshot.manifest import read_manifest
 from gate.snapshot.reader import Snapshot
 from gate.world import World
 from tests.conftest import ROOT
+from tests.engines import squad as squads
 from tests.engines.processes import Chroma, Postgres
 from tests.retrievers.frozen import clustered
 
@@ -45,13 +45,26 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def squad(data, tmp_path_factory):
-    """squad2-dev as a dense snapshot, and its golden set."""
-    folder, collection = tmp_path_factory.mktemp("squad"), data / "collections" / "squad2-dev"
-    embeddings = data / "embeddings" / "squad2-dev"
-    manifest = build_dense(read_corpus(collection / "corpus.jsonl"), embeddings / "docs.npy", folder / "snapshot", model="all-MiniLM-L6-v2",
-                           query_vectors=embeddings / "queries.npy", queries=collection / "queries.jsonl")
-    return Snapshot(folder / "snapshot", manifest), read_golden(collection / "golden.jsonl")
+def snapshot(data, tmp_path_factory):
+    """The folder of squad2-dev as a dense snapshot."""
+    return squads.frozen(data, tmp_path_factory.mktemp("squad") / "snapshot")
+
+
+@pytest.fixture(scope="session")
+def squad(data, snapshot):
+    """That snapshot, opened, and its golden set."""
+    return Snapshot(snapshot, read_manifest(snapshot)), read_golden(data / "collections" / "squad2-dev" / "golden.jsonl")
+
+
+@pytest.fixture(scope="session")
+def asked(data):
+    return squads.questions(data, 100)
+
+
+@pytest.fixture(scope="session")
+def exact(snapshot, asked):
+    """What the gate's own exact search finds."""
+    return squads.ask({"kind": "dense"}, asked, snapshot)[1]
 
 
 class Asked:

@@ -32,21 +32,6 @@ def server(request, servers):
     return found
 
 
-@pytest.fixture(scope="module")
-def snapshot(data, tmp_path_factory):
-    return squad.frozen(data, tmp_path_factory.mktemp("squad") / "snapshot")
-
-
-@pytest.fixture(scope="module")
-def asked(data):
-    return squad.questions(data, 60)
-
-
-@pytest.fixture(scope="module")
-def exact(snapshot, asked):
-    return squad.ask({"kind": "dense"}, asked, snapshot)[1]
-
-
 @pytest.fixture
 def small(tmp_path):
     return dense_snapshot(tmp_path, {"b": [0, 1], "a": [1, 0], "c": [1, 1]}, {("q1", "text 1"): [1, 0.1]}).path

@@ -29,11 +29,6 @@ def standin(kind, *arguments):
 
 
 @pytest.fixture(scope="module")
-def snapshot(data, tmp_path_factory):
-    return squad.frozen(data, tmp_path_factory.mktemp("squad") / "snapshot")
-
-
-@pytest.fixture(scope="module")
 def smaller(data, tmp_path_factory):
     return squad.frozen(data, tmp_path_factory.mktemp("docs") / "snapshot", "anthropic-docs")
 

@@ -20,21 +20,6 @@ def server():
         yield started
 
 
-@pytest.fixture(scope="module")
-def snapshot(data, tmp_path_factory):
-    return squad.frozen(data, tmp_path_factory.mktemp("squad") / "snapshot")
-
-
-@pytest.fixture(scope="module")
-def asked(data):
-    return squad.questions(data, 100)
-
-
-@pytest.fixture(scope="module")
-def exact(snapshot, asked):
-    return squad.ask({"kind": "dense"}, asked, snapshot)[1]
-
-
 def settings(server, **more):
     return {"kind": "qdrant", "url": server.url, "collection": "docs", "document": "doc_id", "limits": {"start_seconds": 5}, **more}
 

@@ -18,12 +18,14 @@ from hypothesis import strategies as st
 from gate import jsonio
 from gate.baseline.choose import Manifest as Label
 from gate.baseline.latest import read_latest
-from gate.baseline.manifest import latest_bytes_of, pack_artifact, unpack_artifact
+from gate.baseline.manifest import history_bytes_of, latest_bytes_of, manifest_bytes, pack_artifact, unpack_artifact
 from gate.baseline.record import Provenance, Record, pack, unpack
+from gate.baseline.timeline import history_bytes, read_history
 from gate.errors import InvalidInput
 from gate.github.event import choose_mode, read_context
 from gate.github.trigger import find_pull, foreign, trigger_of
 from gate.golden.read import read_golden
+from gate.history import baseline_point
 from gate.retrievers.command import CommandRetriever
 from gate.retrievers.limits import Limits
 from gate.retrievers.python import PythonRetriever
@@ -191,7 +193,8 @@ def test_event_payload(event, environ):
 
 LABEL = Label(1, "default", 1, HEAD, RECORD.digest, "sha256:s", "approved", "7", "gate")
 CARRIED = replace(LABEL, state="carried")
-ARTIFACT = pack_artifact(CARRIED, pack(RECORD), pack(RECORD))
+HISTORY = history_bytes([baseline_point(RECORD, RECORD.digest)._replace(metrics={"ndcg@10": 0.5}, tags={"a": 0.25})], RECORD.gate)
+ARTIFACT = pack_artifact(CARRIED, pack(RECORD), pack(RECORD), HISTORY)
 
 
 def artifact(**files: bytes) -> bytes:
@@ -208,6 +211,15 @@ def test_damaged_artifact(data):
     found = typed(unpack_artifact, data, "artifact")
     if found is not None:
         typed(read_latest, lambda: latest_bytes_of(data), found[0], found[1])
+        typed(read_history, lambda: history_bytes_of(data), RECORD.gate)
+
+
+@fuzz
+@given(mutated(json.loads(HISTORY)))
+def test_history_of_an_artifact(value):
+    data = artifact(**{"manifest.json": manifest_bytes(CARRIED), "record.json.gz": pack(RECORD), "history.json": raw(value)})
+    points = typed(read_history, lambda: history_bytes_of(data), RECORD.gate)
+    assert points is None or read_history(lambda: history_bytes(points, RECORD.gate), RECORD.gate) == points
 
 
 @fuzz

@@ -11,6 +11,7 @@ from typing import Any
 
 from gate.baseline.approval import Condition, Eligibility
 from gate.golden.model import GoldenSet, Query, Version
+from gate.history import Point, leading_to
 from gate.pipeline import Circumstances, assess
 from gate.policy import Policy
 from gate.references import Reference
@@ -281,6 +282,24 @@ def warned(**more: Any) -> Report:
     made = identical(**more)
     return replace(made, warnings=tuple(model_warnings({"embedding": {"reported": "small-2026-01"}},
                                                        {"embedding": {"reported": "small-2026-07", "least_cosine": 0.93}})))
+
+
+def remembered(**more: Any) -> Report:
+    """The default branch has lost a little every week, and one loss was approved; then the golden set grew."""
+    report = failing(**more)
+    assert report.candidate is not None
+    names = [str(metric) for metric in report.candidate.metrics]
+    points = []
+    for day in range(1, 15):
+        level = 0.97 - 0.004 * day
+        baseline = {1: "bootstrapped by the first run on the default branch",
+                    9: "approved by bob in pull request #9: codes are now found by the code index"}.get(day, "")
+        points.append(Point(f"2026-02-{day:02}T08:00:00Z", f"{day:040x}", bool(baseline), baseline, f"sha256:{day:064x}",
+                            dict.fromkeys(names, level),
+                            {"exact-term": level - 0.01 * day, "paraphrase": level, "policy": level, "gone": 0.5},
+                            "sha256:" + "5a" * 32, "sha256:g1" if day < 12 else "sha256:g2", "ndcg@10", ("dev",),
+                            "fail" if day == 8 else "accepted" if day == 9 else "pass", str(day)))
+    return replace(report, history=leading_to(points, report))
 
 
 EVERY = {"fail": failing, "accepted": accepted, "pass": passing, "gain": gaining, "inconclusive": inconclusive,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.baseline.approval import Condition, Eligibility
+from gate.history import Point, leading_to
 from gate.latest import Latest
 from gate.policy import Policy, Protected
 from gate.reports.report import BaselineInfo, InputChange, Report
@@ -30,7 +31,11 @@ def report(texts=HOSTILE, **more) -> Report:
     metadata = build.METADATA | {key: texts[n % len(texts)] for n, key in enumerate(keys)}
     if made.comparison is not None:
         made = replace(made, latest=Latest(made.comparison, BaselineInfo(*texts[11:16]), 0.0, 0.0, 1, made.comparison.lost))
-    return replace(made, notes=notes, warnings=notes[:5], metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0), **more)
+    past = [Point(*texts[n:n + 2], n < 3, texts[n + 2], texts[n + 3], dict.fromkeys(map(str, made.policy.all_metrics), n / 9),
+                  dict.fromkeys(texts, n / 9), texts[n], texts[n], str(made.policy.primary), ("dev",), texts[n + 4], texts[n])
+            for n in range(5)]
+    return replace(made, notes=notes, warnings=notes[:5], metadata=metadata, baseline_info=BaselineInfo(*texts[5:10], 3.0, 2.0),
+                   **({"history": leading_to(past, made)} | more))
 
 
 def beside(texts=HOSTILE) -> list[Report]:

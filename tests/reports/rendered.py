@@ -10,8 +10,8 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 
 # What a comment of the gate may consist of; anything else came from somebody's text.
-OURS = {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "pre", "details", "summary", "a", "sub",
-        "input"}
+OURS = {"h2", "h3", "p", "br", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code", "pre", "details", "summary", "a",
+        "sub", "input", "span"}
 HOSTILE = (
     "a | b || c", "`code` ``two`` ```three", "\\`\\|", "trailing backslash \\", "`", "``", "@octocat",
     "ping @acme/search-team now", "see #12", "acme/wiki#7 and GH-9", "<!-- retrieval-gate:v1 gate=other -->",

@@ -58,12 +58,12 @@ def test_a_comment_that_is_too_long_leaves_out_whole_rows_and_says_how_many(budg
     text = render_comment(many(1500), budget)
     assert units(text) <= budget
     page = assert_sound(text)
-    assert "1,500 queries lost their document" in page.text
+    assert "1,500 of 1,875 queries lost their answer" in page.text
     assert text.rstrip().endswith("-->")
     if budget >= 6_000:
         shown = int(re.search(r"Showing ([\d,]+) of 1,500", page.text)[1].replace(",", ""))
-        worst, rest = (table for table in page.tables if table[0][-1] == "now at the old rank")
-        assert len(worst) - 1 == 3 and len(worst) - 1 + len(rest) - 1 == shown
+        worst, rest = (table for table in page.tables if table[0][-1] == "now at that rank")
+        assert len(worst) - 1 == 5 and len(worst) - 1 + len(rest) - 1 == shown
         assert build.METADATA["run_url"] in page.links
     if budget == 60_000:
         assert units(text) > 50_000
@@ -76,9 +76,10 @@ def test_a_short_comment_shows_everything():
 
 def test_lost_queries_come_before_gained_ones_and_the_worst_first():
     text = render_comment(build.failing())
-    assert text.index("**Lost**") < text.index("**Gained**")
+    assert text.index("lost their answer\n") < text.index("**Gained**")
     assert text.index("`q000`") < text.index("`q009`")
-    assert "| ERR-4409 `q009` | `exact-term` | 2\u00a0→\u00a014 | Runbook 9, part 2 `new-q009-2` |" in text
+    assert ("| ERR-4409 `q009`<br><sub>`exact-term`</sub> | `doc-q009` | 2\u00a0→\u00a014 | "
+            "Runbook 9, part 2<br><sub>`new-q009-2`</sub> |") in text
 
 
 def opened(text: str) -> str:
@@ -86,12 +87,12 @@ def opened(text: str) -> str:
     return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
 
 
-def test_the_three_worst_lost_queries_are_seen_without_a_click_and_no_query_twice():
+def test_the_worst_lost_queries_are_seen_without_a_click_and_no_query_twice():
     text = render_comment(build.failing())
-    assert "the 3 worst of 10" in text
-    assert [f"`q00{i}`" in opened(text) for i in range(5)] == [True, True, True, False, False]
+    assert "### 10 queries lost their answer\n\nNothing relevant is in the top 10 any more; the 5 worst:" in text
+    assert [f"`q00{i}`" in opened(text) for i in range(7)] == [True] * 5 + [False] * 2
     assert all(text.count(f"`q00{i}`") == 1 for i in range(10))
-    assert "<summary>7 more queries that lost their document, 1 query that found one</summary>" in text
+    assert "<summary>5 more queries that lost their answer, 1 query that found one</summary>" in text
 
 
 def test_one_lost_query_needs_no_fold():
@@ -102,9 +103,9 @@ def test_one_lost_query_needs_no_fold():
 def test_why_it_failed_lists_only_what_failed():
     policy = Policy(protected=(Protected("exact-term", 0.01),))
     text = render_comment(build.make([q(f"a{i}", 1, 2 if i < 3 else 1, tags=["exact-term"]) for i in range(30)], policy))
-    why = text.split("**Why it failed**")[1].split("3 queries changed")[0]
+    why = text.split("### Why it failed")[1].split("| metric |")[0]
     assert why.count("- ") == 1 and why.strip().startswith("- ❌ `protected exact-term`")
-    assert "\n\nNot settled: `drop` nDCG@10 fell by" in why and "⚠️" not in why
+    assert "<details><summary>1 inconclusive</summary>\n\n- ⚠️ `drop` nDCG@10 fell by" in text
 
 
 def test_in_ci_the_html_report_is_in_an_artifact_of_the_run():
@@ -182,6 +183,14 @@ def test_without_queries_no_text_of_queries_or_documents_is_shown():
     text = render_comment(build.failing(show_queries=False))
     assert "ERR-44" not in text and "Runbook" not in text
     assert "`q000`" in text and "`new-q000-1`" in text
+
+
+def test_text_from_right_to_left_has_a_direction_of_its_own_and_no_other_text_has():
+    lines = [q("he", 1, None, "איך מאפסים סיסמה?"), q("en", 1, None, "naïve 日本語 🎉"), *(q(f"b{i}") for i in range(30))]
+    text = render_comment(build.make(lines))
+    assert '| <span dir="auto">איך מאפסים סיסמה?</span> `he` |' in text and "| naïve 日本語 🎉 `en` |" in text
+    assert text.count("<span") == 1
+    assert_sound(text)
 
 
 def test_an_approval_under_way_is_a_checklist_with_cures():

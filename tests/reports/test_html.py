@@ -46,10 +46,11 @@ def test_hostile_text_makes_no_element_and_no_link(report):
     found = Elements(render_html(report)).found
     ours = ("html head meta title style script body main header nav section figure figcaption div h1 h2 p a strong small code pre ul li "
             "details summary span bdi table thead tbody tr th td svg line circle path rect text dl dt dd button input label kbd dialog "
-            "noscript")
+            "noscript polyline title h3")
     assert {tag for tag, _ in found} <= set(ours.split())
     assert not any(name.startswith("on") or name == "src" or name == "style" for _, attrs in found for name in attrs)
     assert not any(attrs.get("href", "https:").startswith("javascript") for _, attrs in found)
+    assert (report.history is None) == (not any(tag == "polyline" for tag, _ in found))
     assert sum(tag == "style" for tag, _ in found) == 1 and sum(tag == "script" for tag, _ in found) == 3
 
 
@@ -78,7 +79,7 @@ def test_any_text_survives_in_a_script_element_and_cannot_end_it(value):
 def test_a_lost_query_says_what_held_its_rank_and_what_holds_it_now():
     text = render_html(build.failing())
     first = text.split('<ul class="flips">')[1].split("</li>")[0]
-    assert "1 → not found" in first and 'href="#q=q000"' in first and "ERR-4400" in first
+    assert "1 → not in the top 20" in first and 'href="#q=q000"' in first and "ERR-4400" in first
     assert "Rank 1 was held by <code>doc-q000</code>, now by" in first and "Runbook 0, part 1" in first
     assert "10 queries lost their answer" in text and "1 query found its answer" in text
 

@@ -10,6 +10,7 @@ from gate.golden.model import GoldenSet, Query, Span
 from gate.pipeline import Circumstances, assess
 from gate.policy import Policy
 from gate.references import Reference
+from gate.reports.history_page import history_page
 from gate.runs import Chunk, Ranking, Run
 from tests.reports import build, hostile
 from tests.reports.build import q
@@ -41,7 +42,7 @@ CONTRAST = """() => {
   return bad;
 }"""
 STATES = {**build.EVERY, "hostile": hostile.report, "one query": lambda: build.make([q("only", 1, None)]),
-          "hidden queries": lambda: build.failing(show_queries=False)}
+          "hidden queries": lambda: build.failing(show_queries=False), "history": build.remembered}
 
 
 def address(page) -> str:
@@ -100,7 +101,7 @@ def test_axe_finds_nothing_to_complain_of(show, scheme):
         found = page.evaluate("async () => (await axe.run()).violations.map(v => [v.id, v.nodes.map(n => n.html)])")
         return [f"{rule}: {' '.join(elements)[:300]}" for rule, elements in found]
 
-    for name in ("fail", "accepted", "no-baseline", "invalid", "two-stages", "identical", "traceback"):
+    for name in ("fail", "accepted", "no-baseline", "invalid", "two-stages", "identical", "traceback", "history"):
         page = show(STATES[name](), scheme=scheme, bypass_csp=True).page
         page.evaluate(source)
         assert complaints(page) == [], name
@@ -119,6 +120,39 @@ def test_the_colours_follow_the_system_until_the_reader_chooses_others(show):
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     page.get_by_role("button", name="Use dark colours").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+# -- the history -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_history_is_drawn_told_and_reached_by_keys(show, width):
+    page = show(build.remembered(), width=width).page
+    page.get_by_role("link", name="History").click()
+    first = page.get_by_role("img", name="nDCG@10 over time: from 0.966 to 0.580, 0.580 at the lowest and 0.966 at the highest")
+    assert [first.locator(kind).count() for kind in (".baseline", ".run", ".here", ".changed")] == [2, 12, 1, 2]
+    box = first.bounding_box()
+    for mark in first.locator("rect, circle").all():
+        place = mark.bounding_box()
+        assert box["x"] <= place["x"] and place["x"] + place["width"] <= box["x"] + box["width"] + 1
+    summary = page.locator("summary", has_text="The figures of 15 points")
+    summary.focus()
+    page.keyboard.press("Enter")
+    table = page.get_by_role("region", name="Figures of the history")
+    assert table.get_by_role("row").count() == 16 and table.get_by_role("row").last.inner_text().startswith("this run")
+    assert page.evaluate(CONTRAST) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Figures of the history"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_historys_own_page_can_be_read_as_well(show, scheme):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    for width in (1280, 360):
+        page = show(history_page(build.remembered().history), width=width, scheme=scheme, bypass_csp=True).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width and page.evaluate(CONTRAST) == []
+        page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+        assert page.evaluate("async () => (await axe.run()).violations.map(v => [v.id, v.nodes.map(n => n.html)])") == []
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_numbers_are_not_rounded():
 def test_a_lost_query_has_ranks_and_what_replaced_it():
     lost = report_json(build.failing())["flips"]["lost"]
     assert lost[0] == {"id": "q000", "query": "ERR-4400", "tags": ["exact-term"], "baseline_rank": 1, "candidate_rank": None,
-                       "delta": -1.0, "replaced_by": "new-q000-1"}
+                       "delta": -1.0, "document": "doc-q000", "replaced_by": "new-q000-1"}
 
 
 def test_without_queries_no_query_text_is_in_it():

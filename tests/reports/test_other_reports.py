@@ -7,12 +7,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from gate import pipeline
+from gate.delivery import write_summary
+from gate.golden.read import read_golden
 from gate.policy import Policy
+from gate.references import Reference
 from gate.reports.annotations import annotations
 from gate.reports.files import write_reports
 from gate.reports.junit import render_junit
 from gate.reports.scores import scores_text
 from gate.reports.text import render_text
+from gate.runs import Ranking, Run
 from tests.reports import build, hostile
 from tests.reports.build import q
 
@@ -106,6 +111,21 @@ def test_at_most_ten_annotations_of_a_level():
     assert levels.count("error") == 10 and levels.count("warning") == 10
 
 
+def test_must_hit_queries_beyond_the_limit_are_counted():
+    lines = [q(f"a{i}", 1, None, tags=["vital"]) for i in range(25)]
+    verdict, *missed, last = annotations(build.make(lines, Policy(must_hit_tags=("vital",))), "golden.jsonl")
+    assert [a.line for a in missed] == list(range(1, 9)) and {a.level for a in (verdict, *missed, last)} == {"error"}
+    assert last.message == "17 more must-hit queries found no relevant document; the report lists them." and last.line == 0
+
+
+def test_a_must_hit_query_is_pinned_to_its_line_behind_a_byte_order_mark_and_blank_lines(tmp_path):
+    path = tmp_path / "golden.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id":"a","query":"x","relevant":["d"]}\r\n\r\n{"id":"b","query":"y","relevant":["e"]}\r\n')
+    runs = [Run({"a": Ranking(["d"]), "b": Ranking([doc])}) for doc in ("e", "z")]
+    report = pipeline.assess(read_golden(path), runs[1], Reference(runs[0]), Policy(must_hit=("b",)))
+    assert [a.line for a in annotations(report, "golden.jsonl") if a.file] == [3]
+
+
 def test_a_pass_is_a_notice_and_an_inconclusive_comparison_a_warning():
     assert [a.level for a in annotations(build.passing(), "g")] == ["notice"]
     assert [a.level for a in annotations(build.inconclusive(), "g")] == ["warning"]
@@ -123,3 +143,14 @@ def test_text_that_is_not_unicode_stops_no_report(tmp_path):
     write_reports(hostile.report(), tmp_path, None)
     assert not (tmp_path / "run.jsonl.gz").exists()
     assert "\ud800 surrogate" in json.loads((tmp_path / "report.json").read_bytes())["notes"]
+
+
+def test_what_a_step_has_written_to_its_summary_takes_from_the_room(tmp_path):
+    """Other alphabets take more bytes than characters, and the runner counts bytes."""
+    report = build.make([q(f"q{n}", 1, None, "東京の天気予報はいつ" * 8, ["x"]) for n in range(4000)])
+    path = tmp_path / "summary"
+    for already in (0, 600_000):
+        path.write_bytes(b"x" * already)
+        write_summary(report, str(path))
+        assert already < path.stat().st_size <= 1024 * 1024
+        assert "Showing " in path.read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def test_a_dsn_may_not_ask_for_a_variable_of_the_gate():
 @pytest.mark.parametrize("more, told", [
     ("  collection: docs\n", "`url` is missing"),
     ("  url: http://x\n", "`collection` is missing"),
-    ("  url: http://x\n  collection: docs\n  headers: {a: 1}\n", "c.yml:6: header `a` must be text"),
+    ("  url: http://x\n  collection: docs\n  headers: {a: [b]}\n", "c.yml:6: `headers.a` must be text on one line"),
     ("  url: http://x\n  collection: docs\n  headers: {a: '${ACTIONS_RUNTIME_TOKEN}'}\n", "belongs to the gate or the runner"),
     ("  url: http://x\n  collection: docs\n  hnsw: {ef: 3}\n", "c.yml:6: unknown key `ef`"),
     ("  url: http://x\n  collection: docs\n  hnsw: {ef_search: 0}\n", "`ef_search` must be a whole number from 1"),

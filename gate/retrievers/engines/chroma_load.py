@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from gate.errors import RetrieverFailed
 from gate.figures import plural
@@ -42,7 +41,7 @@ def load(collection: Collection, place: Place, snapshot: Snapshot, hnsw: Mapping
     except BaseException:
         if made:
             with contextlib.suppress(RetrieverFailed):
-                collection.ask("DELETE", f"{place.collections}/{quote(place.collection, '')}")
+                collection.ask("DELETE", place.named)
         raise
     return f"{collection.name}: was filled with the {plural(snapshot.manifest.units, 'unit')} of the snapshot; its HNSW index was built " \
            "in this run, and no two builds are quite alike"

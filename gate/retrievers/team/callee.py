@@ -1,4 +1,5 @@
-"""What a configuration names → something that takes (query, n). Loaded by worker.py in the retriever's process: standard library only."""
+"""What a configuration names → something that takes (query, n), or texts to embed. Loaded by worker.py in the retriever's process: standard
+library only."""
 
 from __future__ import annotations
 
@@ -70,6 +71,27 @@ class Callee:
 
     def __call__(self, query: str, n: int) -> Any:
         result = self._function(query, n) if self.counted else self._function(query)
+        return self._loop.wait(result) if inspect.isawaitable(result) else result
+
+
+class Embedding:
+    """Takes texts and gives what the team's function gives, awaited where that is needed."""
+
+    counted = False
+
+    def __init__(self, found: Any, loop: Loop) -> None:
+        self._function, self._loop = found, loop
+        if inspect.isclass(found) or not callable(found):
+            raise Refused(f"is {repr(found)[:100]} ({type(found).__name__}), which cannot be called with a list of texts")
+        try:
+            inspect.signature(found).bind(["a text"])
+        except TypeError as error:
+            raise Refused(f"must accept one argument, a list of texts ({error})") from None
+        except ValueError:
+            pass  # written in C: the first call will tell
+
+    def __call__(self, texts: list[str]) -> Any:
+        result = self._function(texts)
         return self._loop.wait(result) if inspect.isawaitable(result) else result
 
 

@@ -23,7 +23,7 @@ from gate.retrievers.team.sandbox import Guard, User
 WORKER = Path(__file__).with_name("worker.py")
 LAUNCHER = Path(__file__).with_name("launcher.py")
 # What the worker reads as well.
-PARTS = (LAUNCHER, *(Path(__file__).with_name(f"{name}.py") for name in ("traces", "results", "callee")))
+PARTS = (LAUNCHER, *(Path(__file__).with_name(f"{name}.py") for name in ("traces", "results", "vectors", "callee")))
 MAX_ANSWER = 8 * 1024**2
 _BLOCK = 64 * 1024
 # Without a pidfd, a death that no pipe shows (a fork holds the pipes open) is looked for this often. Seconds.

@@ -22,15 +22,14 @@ def _whole(text: str) -> str:
 
 
 class Traces:
-    """``root``: the team's directory. Files below it are shown relative to it. ``worker``: the gate's own file that was started, where it
-    is not one of this folder.
+    """``root``: the team's directory. Files below it are shown relative to it.
 
     Frames of the worker and of the import machinery are left out: they are the same for every mistake, and push its place away.
     """
 
-    def __init__(self, root: str, worker: str = _HERE) -> None:
+    def __init__(self, root: str) -> None:
         self.root = root.rstrip(os.sep) + os.sep
-        self._passed = (worker, _HERE, *_IMPORT, *_LOOP)
+        self._passed = (_HERE, *_IMPORT, *_LOOP)
 
     def tell(self, error: BaseException) -> dict[str, Any]:
         """``error``: its own words; ``where``: file:line; ``lines``: the end of the traceback; and what decides the advice."""

@@ -1,4 +1,4 @@
-"""The program in which a team's retrieval function runs. Started by its path; uses the standard library
+"""The program in which a team's function runs, one that retrieves or one that embeds. Started by its path; uses the standard library
 and some files beside it.
 
 Arguments: the descriptor to read questions from, the descriptor to write answers to. Both carry JSON lines; the first
@@ -60,8 +60,9 @@ class Pipes:
             data = data[os.write(self.answers, data):]
 
 
-def load(setup: dict[str, Any], callee: Any) -> Any:
-    """Import ``module:attribute`` from the team's directory, which comes first, as with ``python file.py``."""
+def load(setup: dict[str, Any], callee: Any, kind: Any) -> Any:
+    """Import ``module:attribute`` from the team's directory, which comes first, as with ``python file.py``, and make it the
+    ``kind`` of thing that is asked."""
     path = setup["path"]
     os.chdir(path)
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -80,7 +81,7 @@ def load(setup: dict[str, Any], callee: Any) -> Any:
         if setup["factory"]:
             setup["stage"] = "factory"
             found, who = callee.made(found, loop), f"what {who} returned"
-        return callee.Callee(found, loop)
+        return kind(found, loop)
     except callee.Refused as fault:
         raise callee.Refused(f"{who} {fault}") from None
 
@@ -112,20 +113,22 @@ def main() -> None:
     if setup is None:
         return
     beside("launcher").harden(setup)
-    traces, results, callee = beside("traces").Traces(setup["path"]), beside("results"), beside("callee")
-    keys = results.Keys(*setup["keys"])
-    function = attempt(traces, (Missing, callee.Refused), load, setup, callee)
+    traces, callee = beside("traces").Traces(setup["path"]), beside("callee")
+    kind, answers = (callee.Embedding, beside("vectors")) if setup["embeds"] else (callee.Callee, beside("results"))
+    keys = None if setup["embeds"] else answers.Keys(*setup["keys"])
+    function = attempt(traces, (Missing, callee.Refused), load, setup, callee, kind)
     if isinstance(function, dict):
         pipes.answer({"mark": setup["mark"], "stage": setup.get("stage", "import"), **function})
         return
     pipes.answer({"mark": setup["mark"], "ready": True, "counted": function.counted})
 
-    def ask(query: str, n: int) -> dict[str, Any]:
-        answer: dict[str, Any] = results.converted(function(query, n), n, keys)
-        return answer
+    def ask(question: dict[str, Any]) -> Any:
+        if setup["embeds"]:
+            return answers.converted(function(question["texts"]), len(question["texts"]))
+        return answers.converted(function(question["query"], question["n"]), question["n"], keys)
 
     while (question := pipes.ask()) is not None:
-        answer = attempt(traces, (results.Unusable,), ask, question["query"], question["n"])
+        answer = attempt(traces, (answers.Unusable,), ask, question)
         if os.getpid() != own:
             os._exit(0)  # a fork that forgot to leave must not answer as well
         pipes.answer({"mark": question["mark"], **answer})

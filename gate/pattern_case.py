@@ -1,0 +1,74 @@
+"""The queries of a comparison as patterns are looked for in them. Plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from gate.golden.model import GoldenSet, Query
+from gate.runs import Run
+from gate.statistics.tests01 import mcnemar
+
+FEWEST = 3
+ALPHA = 0.05
+
+
+class Pattern(NamedTuple):
+    """``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it usually comes from and where to look;
+    empty where the pattern above has said it."""
+
+    kind: str
+    queries: tuple[str, ...]
+    seen: str
+    cause: str
+
+
+class Side(NamedTuple):
+    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were. Those of long runs stay in their
+    file until somebody asks, and are not to be held here."""
+
+    run: Run
+    top: Mapping[str, Sequence[str]]
+    counts: Mapping[str, int]
+
+    def returned(self, among: set[str]) -> set[str]:
+        """Those documents that came back for any query, at any rank."""
+        return {doc for i in self.top for doc in docs_of(self.run, i) if doc in among}
+
+
+def docs_of(run: Run, query_id: str) -> Sequence[str]:
+    return run.rankings[query_id].docs if query_id in run.rankings else ()
+
+
+def side_of(run: Run, ids: Sequence[str], k: int) -> Side:
+    top: dict[str, Sequence[str]] = {}
+    counts: dict[str, int] = {}
+    for i in ids:
+        docs = docs_of(run, i)
+        top[i], counts[i] = docs[:k], len(docs)
+    return Side(run, top, counts)
+
+
+class Case(NamedTuple):
+    """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones;
+    ``moved``: those whose score changed, in either direction, with that direction."""
+
+    golden: GoldenSet
+    before: Side
+    after: Side
+    worse: tuple[str, ...]
+    lost: tuple[str, ...]
+    rest: tuple[str, ...]
+    moved: tuple[tuple[str, bool], ...]
+    k: int
+
+    def fell(self, has: Callable[[Query], bool]) -> bool:
+        """Whether more queries with a property got worse than better, beyond chance: noise moves some kinds of queries more than others,
+        and in both directions alike."""
+        down = [worse for i, worse in self.moved if has(self.golden.by_id[i])]
+        return 2 * sum(down) > len(down) and mcnemar(len(down) - sum(down), sum(down))[1] / 2 <= ALPHA
+
+
+def relevant_of(query: Query) -> set[str]:
+    """Whatever the query is credited for: documents, members of groups, documents with spans."""
+    return {doc for doc, grade in query.documents.items() if grade > 0}

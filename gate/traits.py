@@ -1,0 +1,90 @@
+"""Properties of queries that are more frequent among the failures than chance explains. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from gate.figures import plural
+from gate.golden.model import Query
+from gate.pattern_case import ALPHA, FEWEST, Case, Pattern, relevant_of
+from gate.statistics.enrichment import enrichment_p
+from gate.statistics.multiplicity import benjamini_hochberg
+
+# A trait is worth a line when those who have it fare worse by this factor; a significant 1.1 tells nobody where to look.
+_LEAST_LIFT = 1.5
+_MOST_TAGS = 3
+_ALIKE, _WITHIN = 0.7, 0.9
+_TELLING = ("exact-terms", "numbers", "script")
+_CALM = ALPHA / 5
+_EXACT = re.compile(r"\d|(?<!\w)[\"“'‘`]\S|\b\w+[_./-]\w+|\b[A-Z]{2,}\b")
+
+
+def traits(case: Case, known: bool, calm: bool) -> list[Pattern]:
+    """Properties of queries that are more frequent among the lost ones, or else the worse ones, than chance explains (Fisher's exact
+    test, Benjamini and Hochberg's correction over all of them). ``known``: the cause has been said, and only what most have in common adds
+    to it; ``calm``: nothing was lost and no drop shown, so that the worse queries are those which any change makes."""
+    group, what = (case.lost, "lost query") if len(case.lost) >= FEWEST else (case.worse, "worse query")
+    within = set(group)
+    ids = (*group, *(i for i in (*case.worse, *case.rest) if i not in within))
+    queries = [case.golden.by_id[i] for i in ids]
+    lengths = sorted(len(query.text.split()) for query in queries)
+    long, short = lengths[3 * len(lengths) // 4], lengths[len(lengths) // 4]
+    properties: list[tuple[str, str, str, Callable[[Query], bool]]] = [
+        ("exact-terms", "name something exactly (a number, a code, a name in quotes or capitals)",
+         "The lexical part of the search: a tokenizer that drops or splits digits and punctuation, a missing keyword leg, a smaller weight "
+         "for it.", lambda query: bool(_EXACT.search(query.text))),
+        ("numbers", "hold a number",
+         "Digits that are dropped, split off or written otherwise on one side: the tokenizer at indexing or at search, a normalisation.",
+         lambda query: any(char.isdigit() for char in query.text)),
+        ("long-queries", f"are long ({plural(long, 'word')} or more)",
+         "A limit on the length of the query: tokens cut off, or a parser that requires every word.",
+         lambda query: len(query.text.split()) >= long > short),
+        ("short-queries", f"are short ({plural(short, 'word')} or fewer)",
+         "Too little context for an embedding; query expansion or the lexical leg is weaker.",
+         lambda query: len(query.text.split()) <= short < long),
+        ("script", "are written in another script than Latin", "Analyser or embedding model for one language only, or text that was "
+         "normalised to ASCII.", lambda query: any(_foreign(char) for char in query.text)),
+        ("accents", "have letters with accents", "Folding of accents on one side only, at indexing or at search.",
+         lambda query: any(ord(char) > 127 and unicodedata.decomposition(char) for char in query.text)),
+        ("several", "have more than one relevant document",
+         "Fewer results fetched, or duplicates of one document that crowd the others out.",
+         lambda query: len({query.units.get(doc, (doc,))[0] for doc in relevant_of(query)}) > 1)]
+    properties += [(f"tag {tag}", f"carry the tag {tag}",
+                    "What only these have in common: their part of the corpus, its index, its filter.",
+                    lambda query, tag=tag: tag in query.tags) for tag in sorted({tag for query in queries for tag in query.tags})]
+    counted = []
+    for kind, words, cause, has in properties:
+        hits = tuple(query.id for query in queries[:len(group)] if has(query))
+        having = len(hits) + sum(map(has, queries[len(group):]))
+        # By what all queries have, which the failures do not decide: otherwise the corrections would be for too few.
+        if FEWEST <= having < len(ids):
+            counted.append((kind, words, cause, has, hits, having))
+    q_values = benjamini_hochberg([enrichment_p(len(hits), len(group), having, len(ids)) for *_, hits, having in counted])
+    found = [(q, Pattern(kind, hits, f"{len(hits)} of {plural(len(group), what)} {words}; of all {len(ids)} queries {having} "
+                                     "do.", "" if known else cause))
+             for (kind, words, cause, has, hits, having), q in zip(counted, q_values, strict=True)
+             if len(hits) >= FEWEST and q <= (_CALM if calm else ALPHA) and len(hits) * len(ids) >= _LEAST_LIFT * having * len(group)
+             and case.fell(has)]
+    # The same queries under a second description say nothing new; the team's own word for them says more than their length.
+    found.sort(key=lambda pair: 0 if pair[1].kind in _TELLING else 1 if pair[1].kind.startswith("tag ") else 2)
+    told: list[tuple[float, Pattern]] = []
+    for pair in found:
+        if not any(_told(pair[1].queries, other.queries) for _, other in told):
+            told.append(pair)
+    plain = [pattern for _, pattern in told if not pattern.kind.startswith("tag ")]
+    told = [pair for pair in told if pair[1] in plain or not any(_told(pair[1].queries, other.queries) for other in plain)]
+    found = [pair for pair in told if not known or 2 * len(pair[1].queries) >= len(group)]
+    tags = sorted((pair for pair in found if pair[1].kind.startswith("tag ")), key=lambda pair: (pair[0], pair[1].kind))
+    return [pattern for pair in found if (pattern := pair[1]) and (not pattern.kind.startswith("tag ") or pair in tags[:_MOST_TAGS])]
+
+
+def _told(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the first group is the second in other words, or a part of it."""
+    shared = len({*one} & {*other})
+    return shared >= _ALIKE * len({*one, *other}) or shared >= _WITHIN * len({*one})
+
+
+def _foreign(char: str) -> bool:
+    return ord(char) > 591 and unicodedata.category(char)[0] == "L" and not unicodedata.name(char, "").startswith("LATIN")

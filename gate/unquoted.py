@@ -1,0 +1,36 @@
+"""What a retriever says when it fails, without what it may quote: `show_queries: false` holds for error messages as well. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gate.golden.model import Query
+from gate.runs import Ranking
+
+_RAISED = re.compile(r"the function raised ([A-Za-z_][\w.]{0,80})")
+_PLACE = re.compile(r"\(([\w./+-]{1,120}:\d+)\)")
+_WHY = "its message is not shown, since it may quote the query (`show_queries: false`)"
+_SHORTEST = 4  # a query of fewer characters is no secret, and its letters are in every sentence
+
+
+def unquoted(ranking: Ranking) -> Ranking:
+    """The same ranking; its error as kind and place."""
+    first = ranking.error.partition("\n")[0]
+    raised, place = _RAISED.match(first), _PLACE.search(first)
+    what, where = f"the function raised {raised[1]}" if raised else "it failed", f" ({place[1]})" if place else ""
+    return replace(ranking, error=f"{what}{where}; {_WHY}")
+
+
+def unquoted_problems(problems: Iterable[str], queries: Iterable[Query]) -> list[str]:
+    """Each problem's own sentence, without the output that came with it and without the text of any query."""
+    texts = sorted({query.text for query in queries if len(query.text) >= _SHORTEST}, key=len, reverse=True)
+    found = []
+    for problem in problems:
+        line = problem.partition("\n")[0]
+        for text in texts:
+            if text in line:
+                line = line.replace(text, "…")
+        found.append(line)
+    return found
