@@ -368,7 +368,7 @@ def test_text_from_right_to_left_and_emoji_stand_by_themselves(show):
     assert set(page.locator("#rows a.open bdi").all_inner_texts()) == {line.text for line in lines}
     # The number of a row to the left of Arabic text stays where it was written.
     ranks = page.locator(".flips li", has_text="VPN").locator(".ranks")
-    assert ranks.inner_text() == "▼ 1 → not found"
+    assert ranks.inner_text() == "▼ 1 → not in the top 20"
 
 
 def big(n: int):
