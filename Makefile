@@ -17,6 +17,9 @@ help:
 demo: $(BIN)/.runtime
 	$(BIN)/retrieval-gate demo
 
+# Two at a time: most tests wait for a process, a container or a server. tests/plugins/workers.py says which keep together.
+PYTEST_ARGS ?= -n 2
+
 test: $(BIN)/.test engines
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 

@@ -39,6 +39,7 @@ from tests.story import Outcome, Story
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES, EXAMPLES = ROOT / "docs" / "images", ROOT / "examples"
+LARGEST = 190_000
 STYLE = "github-markdown-css@5.9.0"
 RETRIEVER = "search/retriever.py"
 # A comment beside the sidebar of a pull request: GitHub's width and size of letters on a laptop.
@@ -156,11 +157,16 @@ def unfolded(page: Page) -> Page:
 def keep(page: Page, name: str, **options: object) -> None:
     assert page.context.browser is not None
     bench = page.context.browser.new_page()
-    (IMAGES / name).write_bytes(smaller(bench, page.screenshot(**options)))
+    taken = page.screenshot(**options)
+    for colours in (64, 48, 32):
+        small = smaller(bench, taken, colours)
+        if len(small) < LARGEST:
+            break
+    (IMAGES / name).write_bytes(small)
     bench.close()
 
 
-def smaller(page: Page, png: bytes, colours: int = 64) -> bytes:
+def smaller(page: Page, png: bytes, colours: int) -> bytes:
     """The same picture with a palette: letters on a ground need few colours, and the file is a third."""
     width, height, pixels = page.evaluate("""async data => {
         const image = await createImageBitmap(await (await fetch("data:image/png;base64," + data)).blob());
@@ -196,11 +202,15 @@ def photograph(browser: Browser, seen: dict[str, str], sheet: str, report: Path)
     keep(unfolded(written(page, sheet, seen["comment"])), "comment-open.png", full_page=True)
     report.write_text(seen["report"], encoding="utf-8")
     for name, width, height, scale, scheme, part in (("light", 1180, 1180, 1, "light", ""), ("dark", 1180, 1000, 1, "dark", "#q=q086"),
-                                                     ("phone", 360, 860, 2, "light", "")):
+                                                     ("phone", 360, 860, 2, "light", ""), ("history", 1180, 680, 1, "light", "#history")):
         context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale, color_scheme=scheme,
                                       reduced_motion="reduce")
         page = context.new_page()
         page.goto(report.as_uri() + part)
+        if part == "#history":
+            # What is far below has no height of its own before it was seen, so the first way there ends elsewhere.
+            page.evaluate("""document.querySelectorAll('main *').forEach(part => part.style.contentVisibility = 'visible');
+                             document.querySelector('#history').scrollIntoView()""")
         keep(page, f"report-{name}.png")
         context.close()
 

@@ -42,8 +42,9 @@ def test_every_picture_is_linked_somewhere_and_every_linked_one_is_there():
 
 
 def test_what_is_seen_on_a_picture_is_also_said():
-    shown = re.findall(r"!\[([^]]*)\]\(docs/images/", README)
-    assert shown and all(len(words.split()) > 10 for words in shown)
+    pages = [README, (ROOT / "docs" / "reports.md").read_text()]
+    shown = [words for page in pages for words in re.findall(r"!\[([^]]*)\]\((?:docs/)?images/", page)]
+    assert len(shown) > 3 and all(len(words.split()) > 10 for words in shown)
 
 
 def test_every_input_of_the_action_is_read_in_both_spellings_and_documented():

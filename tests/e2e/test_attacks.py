@@ -181,6 +181,7 @@ def retrieve(query, n):
 '''
 
 
+@pytest.mark.alone
 def test_a_fork_bomb_that_hangs_ends_with_its_time_limit(started):
     config = started.repo.commit(started.repo.tip).files[CONFIG].decode()
     config = config.replace("query_seconds: 10", "query_seconds: 2").replace("run_seconds: 120", "run_seconds: 6")

@@ -72,18 +72,24 @@ def first_column(page) -> list[str]:
 # -- every state on every screen ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_every_report_opens_quietly_fits_the_screen_and_can_be_read(show, width, scheme):
+def test_every_report_opens_quietly_fits_the_screen_and_can_be_read(show, width):
+    def unreadable(page) -> list:
+        found = []
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            found += page.evaluate(CONTRAST)
+        return found
+
     for name, make in STATES.items():
-        page = show(make(), width=width, scheme=scheme).page
+        page = show(make(), width=width).page
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        assert page.evaluate(CONTRAST) == [], name
+        assert unreadable(page) == [], name
         if page.locator("#rows a").count():
             page.locator("#rows a").first.click()
             opened(page)
             assert page.locator("dialog").evaluate("e => e.scrollWidth <= e.clientWidth"), name
-            assert page.evaluate(CONTRAST) == [], name
+            assert unreadable(page) == [], name
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -362,7 +368,7 @@ def test_text_from_right_to_left_and_emoji_stand_by_themselves(show):
     assert set(page.locator("#rows a.open bdi").all_inner_texts()) == {line.text for line in lines}
     # The number of a row to the left of Arabic text stays where it was written.
     ranks = page.locator(".flips li", has_text="VPN").locator(".ranks")
-    assert ranks.inner_text() == "▼ 1 → not found"
+    assert ranks.inner_text() == "▼ 1 → not in the top 20"
 
 
 def big(n: int):
