@@ -74,7 +74,7 @@ def evaluate(golden: Golden, retrieve: Retrieve | Stored, *, k: int = 5, fetch: 
     except CannotDecide as error:
         # The rule is the gate's; its first line speaks of a setting that nobody made here.
         head = f"{run.name or 'run'}: the retriever failed on {len(scored.excluded.errored)} of {plural(len(labels.queries), 'query')}"
-        raise RetrieverFailed([head, *error.problems[1:]], "mend the retriever, and try it on one of these queries") from None
+        raise RetrieverFailed([head, *error.problems[1:]], "fix the retriever, and try it on one of these queries") from None
     check_cut([(scored, run.name or "run", reference.plain)], chosen)
     if scored.queries and (nothing := found_nothing(labels, run, scored)):
         notes = (*notes, nothing)

@@ -192,7 +192,7 @@ def _notice(sentence: str) -> None:
 
 
 def _together(faults: list[GateError]) -> GateError:
-    """All faults as one error. What is wrong with an input comes first: that is somebody's to mend."""
+    """All faults as one error. What is wrong with an input comes first: that is somebody's to fix."""
     problems = [problem for fault in faults for problem in fault.problems]
     worst = next((fault for fault in faults if isinstance(fault, InvalidInput)), faults[0])
     return (InvalidInput if isinstance(worst, InvalidInput) else CannotDecide)(problems, worst.cure)

@@ -62,7 +62,7 @@ class History(NamedTuple):
 def history_of(records: Iterable[Record], golden: GoldenSet | None = None, metrics: Sequence[Metric] = (), here: Record | None = None,
                unit: str = "doc", overlap: float = OVERLAP) -> History:
     """``golden``: score all records anew, under today's labels and over the queries that all of them answered, so that neither a label
-    that was mended nor a query that was added looks like a change of the search. The first of ``metrics`` is the primary one. ``here``: the
+    that was fixed nor a query that was added looks like a change of the search. The first of ``metrics`` is the primary one. ``here``: the
     run that is reported on, as a record: the last point, whatever its time; it takes a golden set.
 
     Raises :class:`InvalidInput` for no record, records of several gates, or no query in common.

@@ -95,7 +95,7 @@ def evaluate(settings: Settings, world: World, progress: Progress | None = None,
 
     golden = read_golden(settings.golden)
     if problems := misnamed(golden, settings.policies, str(settings.source)):
-        raise InvalidInput(problems, "mend the configuration, or bring the query or tag back")
+        raise InvalidInput(problems, "fix the configuration, or bring the query or tag back")
     asked = golden if everything else of_splits(golden, settings.splits)
     snapshot: Snapshot | None = open_snapshot(settings.snapshot, world) if settings.snapshot else None
     notes = [*snapshot.notes, *_corpus_notes(golden, snapshot, settings.retriever.kind in NEEDS_SNAPSHOT)] if snapshot else []
@@ -190,7 +190,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
                              runs=(reference.run, candidate), declared=[p.tag for p in rules.protected if p.rule == "credible"])
         if 2 * len(comparison.unpaired) > len(comparison.paired) + len(comparison.unpaired):
             raise CannotDecide(f"only {len(comparison.paired)} queries have a score on both sides, {len(comparison.unpaired)} have one on "
-                               "one side: the retriever failed on the others, now or in the baseline", "mend the retriever")
+                               "one side: the retriever failed on the others, now or in the baseline", "fix the retriever")
         drops: list[Check] = []
         if latest is not None:
             from gate.latest import drop_checks, set_against

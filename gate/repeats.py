@@ -38,7 +38,7 @@ def measure(golden: GoldenSet, runs: Sequence[Run], scored: Sequence[ScoredRun],
     name = str(metric)
     ids = [query.id for query in golden.queries if all(query.id in one.queries and name in one.queries[query.id].values for one in scored)]
     if not ids:
-        raise CannotDecide(f"no query has a {name} in all of the {len(runs)} repeats, so their noise is not known", "mend the retriever")
+        raise CannotDecide(f"no query has a {name} in all of the {len(runs)} repeats, so their noise is not known", "fix the retriever")
     noise = noise_of([[one.queries[i].values[name] for i in ids] for one in scored], confidence, [golden.by_id[i].cluster for i in ids])
     return Repeats(noise, tuple(query.id for query in golden.queries if _differs(runs, query.id)))
 
@@ -53,7 +53,7 @@ def noise_check(repeats: Repeats, policy: Policy, lost: Sequence[str] = (), prop
     """Whether the tolerance is above the noise. ``lost``: ids of lost queries. ``proposed``: the tolerance that this change would set.
 
     Raises :class:`TooNoisy`, which no approval can overrule, unless the change itself raises the tolerance far enough: that needs an
-    approval, and must be possible, or a noisy gate could never be mended.
+    approval, and must be possible, or a noisy gate could never be fixed.
     """
     noise, limit, label = repeats.noise, policy.tolerance, metric_label(policy.primary)
     numbers: dict[str, float | int | str | None] = {"repeats": noise.repeats, "floor": noise.floor, "spread": noise.spread,

@@ -133,7 +133,7 @@ def read_files(paths: Sequence[Path], sheets: Sequence[Sheet | None]) -> list[Ru
     for file in files[len(pair):]:
         file.read_alone()
     if problems := [fault for file in files for fault in file.faults()]:
-        raise InvalidInput(problems, "mend or make this run again; the format is described in README, «Runs»")
+        raise InvalidInput(problems, "fix or make this run again; the format is described in README, «Runs»")
     return [file.run() for file in files]
 
 

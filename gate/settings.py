@@ -124,7 +124,7 @@ def _build(document: Document, source: Path, root: Path | None, overrides: Mappi
         problems.append(f"input `tier`: {tier[:60]!r} must be one of {', '.join(TIERS)}")
     if problems:
         # What the base policy has wrong is met again in every tier that builds on it.
-        raise InvalidInput(list(dict.fromkeys(problems)), "mend the configuration; every setting is described in README, «Settings»")
+        raise InvalidInput(list(dict.fromkeys(problems)), "fix the configuration; every setting is described in README, «Settings»")
     return settings.at(tier)
 
 

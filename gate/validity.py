@@ -44,7 +44,7 @@ def check_validity(scored: ScoredRun, run: Run, policy: Policy, side: str, store
     # However many errors the rules allow: of a run that failed on most of its queries nothing can be said.
     if (errored > policy.max_errors and not stored) or 2 * errored > errored + len(scored.queries):
         raise CannotDecide(_error_lines(scored, run, policy, side, golden, quoting),
-                           "mend the retriever" + (f"; the queries that worked are kept in {kept}" if kept else ""))
+                           "fix the retriever" + (f"; the queries that worked are kept in {kept}" if kept else ""))
     problems = [] if stored else policies.validity_problems(scored, side)
     if problems:
         raise InvalidInput(problems, "golden set and run must speak of the same queries")

@@ -498,7 +498,7 @@ def test_stricter_rules_about_errors_do_not_make_the_old_baseline_unusable(fake,
                                            "run.jsonl": broken, GATE_PATH: "x"})
     assert story.on_push().code == 0
     pr = story.pull({"retrieval-gate.yml": CONFIG, "run.jsonl": run()})
-    story.approve(pr, why="The retriever is mended.")
+    story.approve(pr, why="The retriever is fixed.")
     assert story.on_pull(pr).verdict == "accepted" and story.merged(pr).outputs["baseline-updated"] == "approved"
 
 

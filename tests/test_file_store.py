@@ -210,9 +210,9 @@ def test_a_file_on_main_that_cannot_be_used_is_exit_3_with_the_reason(started):
     assert outcome.code == 3 and "may not be used" in outcome.summary
     # A pull request that brings an earlier one back can be approved.
     (first,) = {c.files[PATH] for c in started.repo.network.commits.values() if len(c.files.get(PATH, b"")) > 10}
-    mend = commits(started, first)
-    started.approve(mend, why="Mends the file.")
-    assert started.on_pull(mend).verdict == "accepted" and started.merged(mend).code == 0
+    fix = commits(started, first)
+    started.approve(fix, why="Mends the file.")
+    assert started.on_pull(fix).verdict == "accepted" and started.merged(fix).code == 0
 
 
 def test_a_test_merge_from_before_the_file_moved_on_main_is_not_taken_for_a_change_of_it(started):

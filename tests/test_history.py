@@ -1,4 +1,4 @@
-"""Records of main over time: slow decay is visible, and mended labels are none."""
+"""Records of main over time: slow decay is visible, and fixed labels are none."""
 
 import json
 

@@ -120,7 +120,7 @@ def test_queries_that_worked_are_said_to_be_kept_only_where_they_are(project, wh
     failed = run(*where)
     said = json.loads(failed.stdout)["cure"]
     assert failed.returncode == 3 and (project / "out" / "run.jsonl.gz").exists() == bool(where)
-    assert said == "mend the retriever" + ("; the queries that worked are kept in run.jsonl.gz" if where else "")
+    assert said == "fix the retriever" + ("; the queries that worked are kept in run.jsonl.gz" if where else "")
 
 
 KINDS = {

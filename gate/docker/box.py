@@ -178,7 +178,7 @@ class Box:
                                f"load less, or raise `{setting}`")
         killed = f" (killed; often: out of memory, `{setting}` is {self.wanted.memory_mb})" if state.get("ExitCode") == _KILLED else ""
         reason = f"; {plain(state['Error'])}" if state.get("Error") else ""
-        raise self._failed(f"{how} with status {state.get('ExitCode')}{killed}{reason}", "see what it printed, and mend it")
+        raise self._failed(f"{how} with status {state.get('ExitCode')}{killed}{reason}", "see what it printed, and fix it")
 
     def _runs(self) -> bool:
         with spoken(f"{self.wanted.name}: cannot be looked up"):

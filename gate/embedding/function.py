@@ -102,7 +102,7 @@ class Function:
             if ranking.error:
                 first, *more = ranking.error.split("\n")
                 raise RetrieverFailed("\n".join((f"{self._options.code.function}: {name}: {first.rstrip('.')}", *more)),
-                                      "mend the function that `retriever.embedding.function` names")
+                                      "fix the function that `retriever.embedding.function` names")
             yield self._program.found.pop(name)
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ def _absent(relevant: Iterable[Place], after: Run, snapshot: Snapshot | None) ->
         if snapshot and place.doc not in known:
             yield place.doc, Fact(
                 "not-indexed", f"{place.doc} is not in the snapshot.",
-                "It was never indexed, or has another id there: mend the index, or the label when the document is gone for good.")
+                "It was never indexed, or has another id there: fix the index, or the label when the document is gone for good.")
         elif place.doc not in returned:
             yield place.doc, Fact("vanished", f"{place.doc} is returned for no query of this run.",
                                   "It may be missing from the index: look for it there by its id.")

@@ -34,7 +34,7 @@ def advice(report: Report) -> Sentence:
         return ("Nothing more for this check. After the merge, the run on the default branch verifies the approval again, makes "
                 "these rankings the new baseline and records who accepted them and why. A new push makes the approval stale.",)
     if verdict in ("invalid", "cannot-decide") or (verdict == "no-baseline" and report.exit_code):
-        return _mend(report)
+        return _fix(report)
     if verdict == "no-baseline":
         return ("Merge when ready. The first run on the default branch makes the baseline; from then on every pull request is "
                 "compared with it, query by query.",)
@@ -133,7 +133,7 @@ def _inconclusive(report: Report) -> Sentence:
     return (*_settle(report), end)
 
 
-def _mend(report: Report) -> Sentence:
+def _fix(report: Report) -> Sentence:
     cure = " ".join(report.cure.split())
     cure = cure[:1].upper() + cure[1:] if cure else "Fix what is listed above and run the check again."
     return marked(cure if cure.endswith((".", "!", "?")) else cure + ".")

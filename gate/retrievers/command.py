@@ -106,7 +106,7 @@ class CommandRetriever(Stranger):
         return super().ranking(answer, depth)
 
     def unloaded(self, fault: ChildFault, captured: Captured) -> RetrieverFailed:
-        return self.failed(f"{self.name}: could not be started: {fault}", "see what it printed, and mend it", captured=captured)
+        return self.failed(f"{self.name}: could not be started: {fault}", "see what it printed, and fix it", captured=captured)
 
     def unusable(self, answer: Mapping[str, Any], captured: Captured) -> RetrieverFailed:
         reason = " ".join(str(answer.get("unusable", "")).split())[:_CHARS]

@@ -159,4 +159,4 @@ class PythonRetriever(Stranger):
         reason = " ".join(str(answer.get("unusable", "")).split())[:1000]
         return self.failed(f"{self.function}: {reason or 'it said neither that it is ready nor why not'}",
                            "check `retriever.function` and `retriever.path`, which is the first directory of sys.path"
-                           if answer.get("missing") is True else "mend the function that `retriever.function` names", captured=captured)
+                           if answer.get("missing") is True else "fix the function that `retriever.function` names", captured=captured)

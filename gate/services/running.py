@@ -96,4 +96,4 @@ def _restore(service: Service, box: Box) -> None:
         if code == -1 and time.monotonic() >= deadline:
             raise box.failed(f"{which} was not over within {service.restore_seconds:g} s (`{setting}`)",
                              f"see what it waits for, or raise `{setting}`", text)
-        raise box.failed(f"{which} ended with status {code}", f"mend `services.{service.name}.restore`, or the snapshot it reads", text)
+        raise box.failed(f"{which} ended with status {code}", f"fix `services.{service.name}.restore`, or the snapshot it reads", text)

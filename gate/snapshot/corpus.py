@@ -13,7 +13,7 @@ from gate.snapshot.folder import from_folder
 from gate.snapshot.markdown import split
 from gate.snapshot.model import BadDocument, Corpus, Document
 
-_CURE = "mend the corpus; its format is described in README, «Snapshots»"
+_CURE = "fix the corpus; its format is described in README, «Snapshots»"
 
 
 def _string(record: dict[str, Any], key: str, default: str | None = None) -> str:

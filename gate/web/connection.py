@@ -175,7 +175,7 @@ class Connection:
         if isinstance(error, requests.exceptions.SSLError):
             why = getattr(cause, "verify_message", "") or name
             raise RetrieverFailed(f"{what}: the certificate of the service was not accepted ({self.service.mask.excerpt(str(why))})",
-                                  "set `ca_file` to the certificates of your authority (PEM), or mend the service's certificate")
+                                  "set `ca_file` to the certificates of your authority (PEM), or fix the service's certificate")
         if isinstance(error, (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, requests.exceptions.InvalidSchema,
                               LocationValueError, UnicodeError)):
             raise RetrieverFailed(f"{what}: cannot be sent ({type(error).__name__})", "check `url` and `headers`")

@@ -198,7 +198,7 @@ def cannot_decide() -> Report:
 
 def invalid() -> Report:
     return stopped("invalid", 2, ["golden.jsonl:14: not valid JSON (Expecting ',' delimiter at column 31)",
-                                  "golden.jsonl:20: `relevant` is missing"], "mend these lines")
+                                  "golden.jsonl:20: `relevant` is missing"], "fix these lines")
 
 
 def no_baseline() -> Report:
@@ -217,7 +217,7 @@ RAISED = """the function raised an error
 
 def traceback() -> Report:
     head = "candidate: the retriever failed on 2 of 60 queries; max_errors is 0"
-    return stopped("cannot-decide", 3, [head, f"query 'q001': {RAISED}", f"query 'q002': {RAISED}"], "mend the retriever")
+    return stopped("cannot-decide", 3, [head, f"query 'q001': {RAISED}", f"query 'q002': {RAISED}"], "fix the retriever")
 
 
 def local() -> Report:

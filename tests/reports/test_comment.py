@@ -143,7 +143,7 @@ def test_a_traceback_is_a_block_of_its_own_shown_once():
 
 
 def test_a_single_problem_is_told_in_the_headline_and_its_output_below():
-    text = render_comment(build.stopped("cannot-decide", 3, [f"search.retriever:retrieve: {build.RAISED}"], "mend it"))
+    text = render_comment(build.stopped("cannot-decide", 3, [f"search.retriever:retrieve: {build.RAISED}"], "fix it"))
     assert "the function raised an error.**\n\n````\nTraceback" in text
     assert_sound(text)
 
@@ -152,7 +152,7 @@ def test_a_single_problem_is_told_in_the_headline_and_its_output_below():
 @given(st.lists(st.text(alphabet="`~ |\n\t<>@#-x", max_size=40) | st.sampled_from(hostile.HOSTILE), max_size=6))
 def test_any_output_stays_inside_its_block(texts):
     for problems in (["one\n" + "\n".join(texts)], ["one", "two\n" + "\n".join(texts), "three"]):
-        page = assert_sound(render_comment(build.stopped("cannot-decide", 3, problems, "mend it")))
+        page = assert_sound(render_comment(build.stopped("cannot-decide", 3, problems, "fix it")))
         assert "What to do now" in page.bare
 
 

@@ -106,7 +106,7 @@ def test_a_missed_must_hit_query_is_pinned_to_its_line_of_the_golden_file():
 
 
 def test_at_most_ten_annotations_of_a_level():
-    report = build.stopped("invalid", 2, [f"problem {i}" for i in range(40)], "mend", notes=tuple(f"note {i}" for i in range(40)))
+    report = build.stopped("invalid", 2, [f"problem {i}" for i in range(40)], "fix", notes=tuple(f"note {i}" for i in range(40)))
     levels = [a.level for a in annotations(report, "golden.jsonl")]
     assert levels.count("error") == 10 and levels.count("warning") == 10
 

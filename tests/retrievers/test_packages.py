@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_satisfied_is_invalid_input_with_what_pip_said(she
     first, *said = caught.value.problems[0].split("\n")
     assert first.endswith("requirements.txt: cannot be installed") and said[0] == "pip said:"
     assert all(line.startswith(("|", "…")) for line in said[1:]) and words.lower() in "\n".join(said).lower()
-    assert "mend the file" in caught.value.cure
+    assert "fix the file" in caught.value.cure
 
 
 def test_an_index_that_does_not_answer_is_no_fault_of_the_file(shelf):

@@ -1,4 +1,4 @@
-"""What is said about code that fails: where it is, which setting or step mends it, and nothing that only fills the line."""
+"""What is said about code that fails: where it is, which setting or step fixes it, and nothing that only fills the line."""
 
 import pytest
 
@@ -28,10 +28,10 @@ WHERE = "check `retriever.function` and `retriever.path`"
      f"the module `numpi` is not installed where the gate runs; {OWN_LIBRARIES}"),
     ("import numpi.linalg\n", "No module named 'numpi' (search.py:1)", "the module `numpi` is not installed"),
     ("from json import nothing\n", "ImportError: cannot import name 'nothing'", "the module `json` is not the one it was written for"),
-    ("from helpers import nothing\n", "ImportError: cannot import name 'nothing'", "mend the import; `retriever.path` is the first"),
-    ("import helpers.more\n", "No module named 'helpers.more'", "mend the import; `retriever.path` is the first"),
-    ("def retrieve(query, n)\n    return []\n", "SyntaxError: expected ':' (search.py:1)", "mend this line; it is read by Python 3."),
-    ("import broken\n", "(broken.py:2)", "mend this line; it is read by Python 3."),
+    ("from helpers import nothing\n", "ImportError: cannot import name 'nothing'", "fix the import; `retriever.path` is the first"),
+    ("import helpers.more\n", "No module named 'helpers.more'", "fix the import; `retriever.path` is the first"),
+    ("def retrieve(query, n)\n    return []\n", "SyntaxError: expected ':' (search.py:1)", "fix this line; it is read by Python 3."),
+    ("import broken\n", "(broken.py:2)", "fix this line; it is read by Python 3."),
     ("import sys\nsys.exit('usage: …')\n", "SystemExit: usage: … (search.py:2)",
      "put what is a program under `if __name__ == \"__main__\":`"),
     ("import os\nD = os.environ['RETRIEVAL_GATE_SNAPSHOT']\n", "KeyError: 'RETRIEVAL_GATE_SNAPSHOT' (search.py:2)",
@@ -39,7 +39,7 @@ WHERE = "check `retriever.function` and `retriever.path`"
     ("import os\nD = os.environ['MY_INDEX']\n", "KeyError: 'MY_INDEX' (search.py:2)", "gets none of the job's variables, so `MY_INDEX`"),
     ("x = 'x' * 10**10\n", "MemoryError (search.py:1)", "raise `retriever.limits.memory_mb`, which is 1024"),
     ("raise RuntimeError('no index here')\n", "RuntimeError: no index here (search.py:1)",
-     "mend what the module does when it is imported"),
+     "fix what the module does when it is imported"),
     ("print('bad_alloc', flush=True)\nimport os\nos.abort()\n", "its process was ended by SIGABRT (often: out of memory;",
      "raise `retriever.limits.memory_mb`"),
 ])
@@ -61,7 +61,7 @@ def test_only_a_module_or_function_that_is_not_there_puts_the_settings_in_questi
 
 @pytest.mark.parametrize("source", ["retrieve = 5\n", "def retrieve(query):\n    return []\n"])
 def test_a_function_of_another_shape_is_to_be_mended_not_looked_for(team, source):
-    assert refused(team, source).cure == "mend the function that `retriever.function` names"
+    assert refused(team, source).cure == "fix the function that `retriever.function` names"
 
 
 def test_all_reports_of_a_failing_import_show_the_last_line_and_the_frames_that_led_to_it(team):

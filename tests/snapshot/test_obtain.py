@@ -1,4 +1,4 @@
-"""The cache of fetched snapshots: believed only when verified, mended when damaged, shared by processes; and the command that fills it."""
+"""The cache of fetched snapshots: believed only when verified, fixed when damaged, shared by processes; and the command that fills it."""
 
 import fcntl
 import hashlib

@@ -138,7 +138,7 @@ def _send(wire: Wire, path: str, documents: Iterator[tuple[int, str, bytes]], so
     if part:
         faults += _bulk(wire, path, part, source)
     if faults:
-        raise InvalidInput(faults, "mend the documents or the `mapping` of the index, which was deleted again")
+        raise InvalidInput(faults, "fix the documents or the `mapping` of the index, which was deleted again")
     wire.ask("POST", f"{path}/_refresh", _SECONDS)
     wire.ask("POST", f"{path}/_forcemerge", _MERGE, params={"max_num_segments": "1"})
     wire.ask("POST", f"{path}/_refresh", _SECONDS)

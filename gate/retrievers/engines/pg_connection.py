@@ -148,7 +148,7 @@ def at_start(server: Server, what: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError) as error:
-        raise InvalidInput(f"{what}: PostgreSQL says: {server.hide(error)}", "mend `retriever:` or the rights of its user") from None
+        raise InvalidInput(f"{what}: PostgreSQL says: {server.hide(error)}", "fix `retriever:` or the rights of its user") from None
     except psycopg.errors.QueryCanceled:
         raise RetrieverFailed(f"{what}: took longer than the start may",
                               "raise `retriever.limits.start_seconds`, or compare less with `retriever.check`") from None

@@ -1,4 +1,4 @@
-"""What a retriever did wrong, in words: what happened, where, and which setting or step mends it. Pure."""
+"""What a retriever did wrong, in words: what happened, where, and which setting or step fixes it. Pure."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Raised:
             return (f"the retriever gets none of the job's variables, so {name} is not set: read the value from a file of the "
                     "repository, or use kind `run` with your own environment")
         if self.kind == "syntax":
-            return f"mend this line; it is read by Python {self.name}"
+            return f"fix this line; it is read by Python {self.name}"
         if self.kind in ("module", "import") and self.own:
-            return "mend the import; `retriever.path` is the first directory of sys.path"
+            return "fix the import; `retriever.path` is the first directory of sys.path"
         if self.kind == "module":
             return f"the module {name} is not installed where the {'retriever' if requirements else 'gate'} runs; {libraries}"
         if self.kind == "import":
@@ -75,7 +75,7 @@ class Raised:
             return "check `retriever.function` and `retriever.path`, which is the first directory of sys.path"
         if self.kind == "exit":
             return "the module leaves the program when it is imported: put what is a program under `if __name__ == \"__main__\":`"
-        return self.cure(limits, snapshot, requirements) or "mend what the module does when it is imported; no query was asked yet"
+        return self.cure(limits, snapshot, requirements) or "fix what the module does when it is imported; no query was asked yet"
 
 
 def memory_cure(limits: Limits) -> str:
@@ -123,5 +123,5 @@ def given_up_cure(lost: Sequence[Lost], limits: Limits) -> str:
     found: Mapping[str, bool] = {
         "make the retriever faster, or raise `retriever.limits.query_seconds`": any(one.kind == "hang" for one in lost),
         memory_cure(limits): any(one.memory for one in lost),
-        "see what it printed, and mend it": any(one.kind != "hang" and not one.memory for one in lost)}
+        "see what it printed, and fix it": any(one.kind != "hang" and not one.memory for one in lost)}
     return "; ".join(cure for cure, needed in found.items() if needed)

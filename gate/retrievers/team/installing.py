@@ -100,7 +100,7 @@ class Installer:
                                 "proxy with PIP_INDEX_URL or HTTPS_PROXY in `env:` of the gate's step")
         if _FILE.search(said):
             wheels = "" if self.build else "; a package that has no wheel for this Python and platform needs `build: true`"
-            return InvalidInput(self._sentence("cannot be installed"), f"mend the file{wheels}")
+            return InvalidInput(self._sentence("cannot be installed"), f"fix the file{wheels}")
         return self._failed("pip failed", "see what pip said")
 
     def _sentence(self, what: str) -> str:

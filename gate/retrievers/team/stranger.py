@@ -144,7 +144,7 @@ class Stranger:
             return self.failed(f"{head}its import {fault} (`retriever.limits.start_seconds`)",
                                "make the import cheaper, or raise `retriever.limits.start_seconds`", captured=captured)
         lost = Lost.of(fault.kind, str(fault), "", "\n".join(self.printed(captured)), self.limits)
-        return self.failed(head + lost.message, memory_cure(self.limits) if lost.memory else "see what it printed, and mend it",
+        return self.failed(head + lost.message, memory_cure(self.limits) if lost.memory else "see what it printed, and fix it",
                            captured=captured)
 
     def unusable(self, answer: Mapping[str, Any], captured: Captured) -> RetrieverFailed:
