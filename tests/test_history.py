@@ -9,9 +9,9 @@ from gate.cli import main
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
 from gate.golden.read import read_golden
-from gate.history import history_of
+from gate.history import History, Point, history_of
 from gate.reports.historical import history_text, sparkline
-from gate.reports.history_page import history_page
+from gate.reports.history_page import history_page, history_part
 from gate.runs import Ranking
 from gate.scoring.metrics import parse_metric
 from tests.conftest import golden_set
@@ -46,7 +46,7 @@ def test_slow_decay_is_seen_in_the_tag_that_it_happens_in():
     assert [round(point.tags["codes"], 3) for point in found.points][:3] == [1.0, round(11 / 12, 3), round(10 / 12, 3)]
 
 
-def test_a_label_that_was_mended_since_is_no_change():
+def test_a_label_that_was_fixed_since_is_no_change():
     other = golden_set({i: ["x"] for i in IDS})
     found = history_of(DECAY, other, METRICS)
     assert found.since["hit@5"].delta == 0 and found.points[0].metrics["hit@5"] == found.points[-1].metrics["hit@5"] == 1.0
@@ -213,3 +213,12 @@ def test_records_that_share_no_query_with_the_run_cost_a_note_and_no_verdict(two
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "records") == code
     assert "there is no history: " in str(json.loads((two_runs / "out" / "report.json").read_text())["notes"])
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "nothing") == 2
+
+
+def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_has_gained():
+    points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "first", "", {"hit@5": mean}, {}, "s", "g", here=n == 3)
+              for n, mean in ((1, 0.5), (2, 0.9), (3, 0.8000004))]
+    line, = history_part(History("docs", "hit@5", tuple(points))).metrics
+    assert (line.first, line.last, line.delta) == ("0.900", "0.800", "−0.100") and line.ahead
+    still = points[:2] + [points[2]._replace(metrics={"hit@5": 0.9000004})]
+    assert history_part(History("docs", "hit@5", tuple(still))).metrics[0].delta == "0.000"  # what was stored is rounded

@@ -121,7 +121,7 @@ def test_a_lost_query_that_is_unstable_says_so_everywhere():
     report = assess(losing(*range(20)), [losing(*range(19))], Policy(tolerance=0.05))
     assert report.verdict == "fail" and report.noise.unstable == ("q19",)
     assert "1 query ranked differently between repeats, among them lost ones: q19" in render_text(report)
-    assert "1 -> not found (unstable)" in render_text(report)
+    assert "1 -> not in the top 1 (unstable)" in render_text(report)
     assert render_html(report).count("ranked differently between repeats</span>") == 1
     assert [flip["id"] for flip in report_json(report)["flips"]["lost"] if flip["unstable"]] == ["q19"]
 

@@ -39,8 +39,9 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
 
 
 def _case(golden: GoldenSet, comparison: Comparison, before: Run, after: Run, worse: tuple[str, ...], rest: list[str]) -> Case:
-    worse, bad = worse[:_MOST_WORSE], set(worse)
-    lost = tuple(change.id for change in comparison.lost if change.id in bad)[:_MOST_WORSE]
+    worse = worse[:_MOST_WORSE]
+    kept = set(worse)
+    lost = tuple(change.id for change in comparison.lost if change.id in kept)
     sample = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
     k = comparison.flip_k or 10
     old, new = (side_of(side, (*worse, *sample), max(k, NEAR_TOP)) for side in (before, after))

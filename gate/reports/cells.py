@@ -85,7 +85,9 @@ def _wrapped(line: str, columns: int) -> Iterator[str]:
             if space < 0:
                 break
         yield line[:space].rstrip(" ")
-        line = hanging + line[space:].lstrip(" ")
+        rest = line[space:].lstrip(" ")
+        # A long word that fits only further out stands further out.
+        line = hanging[:max(columns - width(rest.partition(" ")[0]), 0)] + rest
     yield line
 
 

@@ -15,6 +15,7 @@ from gate.reports.historical import scored_words
 
 WIDTH, HEIGHT, EDGE, LEFT = 560, 130, 12, 46
 _LEAST_RANGE = 0.02
+_DIGITS = 6  # that stored points are rounded to; beyond them is no change
 _MOST_TAGS = 60
 # In a report, where the history is one part of many.
 _TAGS_IN_REPORT = 12
@@ -109,7 +110,8 @@ def _sentence(found: History) -> str:
     past = found.points[:-1]
     first, last = (point.created[:10] or "an unknown day" for point in (past[0], past[-1]))
     what = figures.plural(len(past), "record") if found.n else f"{figures.plural(len(past), 'run')} of the default branch"
-    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end. A square is a baseline, a dotted line a change of "
+    news = "" if found.n else ", with its change from the one before"
+    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end{news}. A square is a baseline, a dotted line a change of "
             "the golden set or the snapshot. ")
     if found.n:
         return head + scored_words(found)
@@ -190,9 +192,11 @@ def line_of(name: str, points: Sequence[Point], values: Sequence[float | None], 
             marks.append(Mark(x, y, f"{said}, {point.why}" if point.baseline else said,
                               "here" if point.here else "baseline" if point.baseline else "run"))
     ticks = tuple((place(0, value)[1], figures.fmt_value(value)) for value in (middle + reach, middle, middle - reach))
-    delta = since.delta if since else known[-1] - known[0]
+    # Where the last point is a change that is asked about, what it does to the point before is the news; else the whole way is.
+    start = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
+    delta = since.delta if since else round(known[-1] - start, _DIGITS)
     return Line(name, tuple(" ".join(run) for run in runs if len(run) > 1), ahead, tuple(marks), ticks,
-                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(known[0]),
+                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(start),
                 figures.fmt_value(known[-1]), figures.fmt_value(min(known)), figures.fmt_value(max(known)), figures.fmt_delta(delta),
                 figures.fmt_interval(since.ci.lo, since.ci.hi) if since and since.ci else "", since.n if since else None,
                 bool(since and since.ci and since.ci.hi < 0))

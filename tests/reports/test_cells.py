@@ -33,6 +33,10 @@ def test_wrapped_lines_fit_and_lose_no_word(words, columns, indent):
     assert all(cells.width(line) <= columns for line in found)
 
 
+def test_a_word_that_fits_only_further_out_stands_there():
+    assert list(cells.wrapped(["   a a aa東東東東東東"], 20)) == ["   a a", "      aa東東東東東東"]
+
+
 def test_what_is_piped_is_not_broken():
     assert list(cells.wrapped(["word " * 100], 0)) == ["word " * 100]
 
