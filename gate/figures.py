@@ -27,6 +27,11 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """``a, b, … (9 in all)``."""
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
 def lost_again(count: int) -> str:
     """``3 queries that main had gained are lost again``."""
     return f"{plural(count, 'query')} that main had gained {'is' if count == 1 else 'are'} lost again"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gate.explain import scores
@@ -58,9 +58,9 @@ def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mappin
 
 
 def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, unit: str = "doc",
-          scored: bool = True) -> Iterator[Fact]:
-    """Errors, stages, missing documents, what scores say, the distance, ties, duplicates. ``unit``: what ranks and ``k`` count;
-    ``scored``: scores say more than the rank (:func:`gate.explain.scores.by_rank`)."""
+          scored: bool = True, absent: Collection[str] = ()) -> Iterator[Fact]:
+    """Errors, few results, what scores say, stages, the distance, ties, repeats. ``unit``: what ranks and ``k`` count; ``scored``: scores
+    say more than the rank (:func:`gate.explain.scores.by_rank`); ``absent``: documents of which it is said that they are missing for all."""
     results, (before, after) = len(after.docs), (counted(before, unit), counted(after, unit))
     if after.error:
         yield Fact("error", f"The retriever failed on this query: {after.error.partition(chr(10))[0]}")
@@ -75,7 +75,7 @@ def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, un
                        "A filter, a score threshold, a parser that requires every word, words that the index does not know in this form, "
                        "or an approximate index that visits too little.")
     if not after.error and scored:
-        yield from scores.facts(before, after, relevant, k)
+        yield from scores.facts(before, after, relevant, k, absent)
     for place in relevant:
         yield from _stage(place, before, after)
         yield from _distance(place, after, k)
@@ -110,9 +110,3 @@ def _distance(place: Place, after: Ranking, k: int) -> Iterator[Fact]:
         return
     yield Fact("distance", f"{place.doc} scores {place.after.score:.4g}, result {k} scores {last:.4g}: "
                            f"{place.after.rank - 1} results are ahead of it.")
-
-
-def near(values: Iterable[str], most: int = 5) -> str:
-    """``a, b, … (9 in all)``."""
-    names = list(values)
-    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -45,10 +45,7 @@ def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, rules: Ru
     titles = snapshot.titles() if snapshot else {}
     relevant, instead = moved.places(query, old, new, rules.k, titles, rules.unit)
     absent = dict(_absent(relevant, after, snapshot))
-    scored = not by_rank(before)
-    ranks = moved.facts(old, new, relevant, rules.k, rules.unit, scored)
-    # What is missing altogether need not be missed once more.
-    found = [*absent.values(), *(fact for fact in ranks if fact.kind != "gone" or fact.seen.partition(" alone is gone")[0] not in absent)]
+    found = [*absent.values(), *moved.facts(old, new, relevant, rules.k, rules.unit, not by_rank(before), absent)]
     if snapshot is not None:
         found += _of_index(query, old, new, relevant, instead, rules, snapshot)
     else:

@@ -115,10 +115,10 @@ def fall(before: Ranking, after: Ranking, wanted: Collection[str], k: int) -> Fa
     return Fall("fell", found, doc) if found.partly else Fall("stirred", found, doc) if found.stirred else None
 
 
-def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int) -> Iterator[Fact]:
-    """At most one: what it says of the query holds for all of its documents."""
+def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, absent: Collection[str] = ()) -> Iterator[Fact]:
+    """At most one: what it says of the query holds for all of its documents. That one of ``absent`` is gone need not be said again."""
     found = fall(before, after, [place.doc for place in relevant], k)
-    if found is None:
+    if found is None or (found.how == "gone" and found.doc in absent):
         return
     how, (kept, _, common, swapped, _), doc = found
     was, now = ((side.scores or [])[side.docs.index(doc)] if doc in side.docs else 0.0 for side in (before, after))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gate.explain.model import Fact
-from gate.explain.moved import near
+from gate.figures import listed
 
 _STEM = 4
 
@@ -22,7 +22,7 @@ def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapp
         return
     unknown = [word for word in asked if not frequency.get(word)]
     if unknown:
-        yield Fact("unknown", f"The index does not know {near(unknown)}.",
+        yield Fact("unknown", f"The index does not know {listed(unknown)}.",
                    _forms(unknown, frequency) or "Misspelt, another language, or lost by the tokenizer when documents were indexed.")
     for doc in relevant:
         if doc not in terms:
@@ -36,7 +36,7 @@ def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapp
         if rival and rival in terms and rival != doc:
             ahead = [word for word in asked if terms[rival][word] > terms[doc][word]]
             if ahead:
-                yield Fact("rival", f"{rival}, the first result that is not credited, holds more of {near(ahead)}.")
+                yield Fact("rival", f"{rival}, the first result that is not credited, holds more of {listed(ahead)}.")
 
 
 def _forms(words: Iterable[str], known: Iterable[str]) -> str:

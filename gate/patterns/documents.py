@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from gate.explain.scores import PARTED, UNMATCHED
-from gate.figures import plural
+from gate.figures import listed, plural
 from gate.patterns.case import ALPHA, FEWEST, NEAR_TOP, Case, Pattern, Side, relevant_of
 from gate.statistics.multiplicity import benjamini_hochberg
 from gate.statistics.tests01 import mcnemar
@@ -22,7 +22,7 @@ _DIGITS = "0123456789"
 def _named(names: Iterable[str], most: int = 5) -> str:
     """What stands behind a colon; empty where there is none that may be named: documents of blind queries are not."""
     names = list(names)
-    return f": {', '.join(names[:most])}{f', … ({len(names)} in all)' if len(names) > most else ''}" if names else ""
+    return f": {listed(names, most)}" if names else ""
 
 
 def _near_top(side: Side) -> set[str]:
