@@ -216,6 +216,11 @@ def test_one_document_alone_is_gone():
     assert fact.seen.startswith("a alone is gone, though its score 9 would be enough; 3 of the 3 other documents")
 
 
+def test_a_document_that_nobody_gets_is_not_said_to_be_gone_alone():
+    found = facts(scored(a=9.0, x=5.0, y=4.0, z=3.0), scored(x=5.0, y=4.0, z=3.0))
+    assert "vanished" in found and "gone" not in found
+
+
 def test_every_score_is_another_one():
     fact = facts(scored(a=9.0, x=5.0, y=4.0, z=3.0), scored(x=6.0, y=5.5, z=5.1, a=5.05))["stirred"]
     assert "none of the 3 other documents" in fact.seen and "another or shortened embedding" in fact.likely

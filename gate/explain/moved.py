@@ -60,7 +60,7 @@ def places(query: Query, before: Ranking, after: Ranking, k: int, titles: Mappin
 def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, unit: str = "doc",
           scored: bool = True, absent: Collection[str] = ()) -> Iterator[Fact]:
     """Errors, few results, what scores say, stages, the distance, ties, repeats. ``unit``: what ranks and ``k`` count; ``scored``: scores
-    say more than the rank (:func:`gate.explain.scores.by_rank`); ``absent``: documents of which it is said that they are missing for all."""
+    say more than the rank (:func:`gate.explain.scores.by_rank`); ``absent``: documents said to be missing for all."""
     results, (before, after) = len(after.docs), (counted(before, unit), counted(after, unit))
     if after.error:
         yield Fact("error", f"The retriever failed on this query: {after.error.partition(chr(10))[0]}")
