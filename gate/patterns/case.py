@@ -12,16 +12,22 @@ from gate.statistics.tests01 import mcnemar
 FEWEST = 3
 ALPHA = 0.05
 NEAR_TOP = 3
+TAG = "tag "
 
 
 class Pattern(NamedTuple):
-    """``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it usually comes from and where to look;
-    empty where the pattern above has said it."""
+    """``kind``: a name, or :data:`TAG` and the tag. ``queries``: those that show it, worst first. ``seen``: a sentence; ``cause``: what it
+    usually comes from and where to look; empty where a pattern above has said it."""
 
     kind: str
     queries: tuple[str, ...]
     seen: str
     cause: str
+
+    @property
+    def of_tag(self) -> bool:
+        """Whether a tag is what the queries have in common."""
+        return self.kind.startswith(TAG)
 
 
 class Side(NamedTuple):

@@ -50,8 +50,7 @@ def _case(golden: GoldenSet, comparison: Comparison, before: Run, after: Run, wo
 
 
 def _ordered(case: Case, comparison: Comparison) -> list[Pattern]:
-    falls = _falls(case)
-    credible = comparison.main.ci is not None and comparison.main.ci.hi < 0
+    falls, credible = _falls(case), _credible(comparison)
 
     # What the index does.
     shifted, fewer, merged = documents.shifted(case, falls), documents.fewer(case), documents.one_ranking(case)
@@ -65,17 +64,23 @@ def _ordered(case: Case, comparison: Comparison) -> list[Pattern]:
 
     # What the queries have in common.
     common = traits(case, known, calm=not credible and len(case.lost) < FEWEST)
-    tagged = [pattern for pattern in common if pattern.kind.startswith("tag ")]
-    plain = [pattern for pattern in common if pattern not in tagged]
+    tagged, plain = [pattern for pattern in common if pattern.of_tag], [pattern for pattern in common if not pattern.of_tag]
 
     # What touches all of them: said where much fell and nothing above says why.
-    stirred = sum(how == "stirred" for how in falls.values())
-    apart = bool(common or intruders)
-    worse = sum(change.delta < -_NOISE for change in comparison.changes)
-    much = credible or (4 * worse >= len(comparison.paired) and case.fell(bool))
+    stirred, apart = sum(how == "stirred" for how in falls.values()), bool(common or intruders)
     silent = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
-    everywhere = _everywhere(case, stirred, apart) if much and silent else None
+    everywhere = _everywhere(case, stirred, apart) if silent and (credible or _many(case, comparison)) else None
     return [*_sorted(shifted), *index, *_sorted(*plain), *_sorted(everywhere), *_sorted(intruders), *_sorted(*tagged)]
+
+
+def _credible(comparison: Comparison) -> bool:
+    return comparison.main.ci is not None and comparison.main.ci.hi < 0
+
+
+def _many(case: Case, comparison: Comparison) -> bool:
+    """Whether a quarter of all queries got worse, and more of them than got better, beyond chance."""
+    worse = sum(change.delta < -_NOISE for change in comparison.changes)
+    return 4 * worse >= len(comparison.paired) and case.fell(lambda _: True)
 
 
 def _sorted(*patterns: Pattern | None) -> list[Pattern]:
