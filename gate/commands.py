@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gate import console, jsonio
 from gate.errors import GateError, InvalidInput
-from gate.explaining import of_files
+from gate.explain.ask import of_files
 from gate.policy import Policy
 from gate.reports.report import Report
 from gate.runs import RUN_FILE, run_lines

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gate.baseline.choose import workflow_file
-from gate.delivery import REPORT_ARTIFACT
 from gate.errors import CannotDecide, GateError, GitHubError, InvalidInput
 from gate.github import commands
 from gate.github.archives import Caps, read_zip
@@ -25,6 +24,7 @@ from gate.github.trigger import Pull, Trigger, find_pull, foreign, trigger_of
 from gate.inputs import Inputs
 from gate.reports.claimed import Told, quiet, render_claimed
 from gate.reports.claims import MAX_BYTES, Claims, read_claims
+from gate.reports.report import REPORT_ARTIFACT
 from gate.settings import COMMENTS, Settings, parse_settings
 
 REPORT_FILE = "report.json"

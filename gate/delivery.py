@@ -21,13 +21,11 @@ from gate.github.repository import Repository
 from gate.reports.annotations import annotations
 from gate.reports.comment import render_comment
 from gate.reports.files import REPORT_FILES, write_reports
-from gate.reports.report import Report
+from gate.reports.report import REPORT_ARTIFACT, Report
 from gate.reports.summary import BUDGET, LIMIT, render_summary
 from gate.reports.text import render_text
 from gate.settings import inside
 
-# What an artifact with the reports is called, before the gate's id.
-REPORT_ARTIFACT = "retrieval-gate-report-"
 _LEAST_SUMMARY = 2_000  # verdict and advice, also where there would be no room for them
 # Uploads the files of a folder under a name and says where they are.
 Upload = Callable[[str, Mapping[str, bytes]], str]

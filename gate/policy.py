@@ -185,8 +185,8 @@ def _moved(metric: str, delta: float, *limits: float) -> str:
 
 
 def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whose: str = "the baseline's", lead: str = "") -> Check:
-    """Whether the primary metric fell, by the rule of DESIGN §6. ``check``: its name; ``whose`` rankings it fell from; ``lead``: begins the
-    sentence where there is more than one reference."""
+    """Whether the primary metric fell, by the rule in README, «How the decision is taken». ``check``: its name; ``whose`` rankings it fell
+    from; ``lead``: begins the sentence where there is more than one reference."""
     name, main, delta = str(policy.primary), comparison.main, policy.tolerance
     numbers: dict[str, float | int | str | None] = {"delta": main.delta, "tolerance": delta, "n": main.n, "changed": main.changed}
     if main.n == 0:

@@ -19,9 +19,9 @@ from gate.baseline.open_store import open_store, with_committed
 from gate.baseline.publish import Publisher, first_provenance, first_words, grant_of, queued_approval
 from gate.baseline.stores import Found, Missing, Published, Store
 from gate.changes import policy_changes
-from gate.delivery import REPORT_ARTIFACT, Outside, deliver, inside_path, show_printed, where
+from gate.delivery import Outside, deliver, inside_path, show_printed, where
 from gate.errors import CannotDecide, GateError, InvalidInput
-from gate.explaining import of_workflow
+from gate.explain.ask import of_workflow
 from gate.github import commands
 from gate.github.approvals import approval_facts
 from gate.github.archives import make_zip
@@ -34,7 +34,7 @@ from gate.latest import merged_between
 from gate.pipeline import Circumstances, Evaluated
 from gate.policy import Policy
 from gate.progress import shown_on
-from gate.reports.report import InputChange, Report
+from gate.reports.report import REPORT_ARTIFACT, InputChange, Report
 from gate.runs import RUN_FILE, run_lines
 from gate.settings import Settings, load_settings, parse_settings, policy_facts
 from gate.world import World
@@ -78,8 +78,9 @@ class Step:
             self.updated = "proposed"
         if settings:
             names = f"{settings.baseline.artifact}-{settings.gate}", settings.baseline.path
+            url = report.baseline_info.url if report.baseline_info else ""
             report = replace(report, explain=of_workflow(str(report.metadata.get("run_id") or ""), REPORT_ARTIFACT + report.gate,
-                                                         report.baseline_info, names, self.inputs.config, settings.tier))
+                                                         url, names, self.inputs.config, settings.tier))
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)

@@ -223,5 +223,5 @@ def test_every_key_of_report_json_has_its_line():
 def test_every_kind_of_pattern_has_its_line():
     page = (ROOT / "docs/reports.md").read_text().split("## What the worse queries have in common")[1].split("\n## ")[0]
     source = "\n".join(path.read_text() for path in (ROOT / "gate/patterns").glob("*.py"))
-    kinds = set(re.findall(r'Pattern\("([a-z-]+)"', source)) | set(re.findall(r'^ +\[?\("([a-z-]+)", f?"', source, re.M))
+    kinds = set(re.findall(r'(?:Pattern|Trait)\("([a-z-]+)"', source))
     assert len(kinds) > 14 and all(f"`{kind}`" in page for kind in kinds), [kind for kind in kinds if f"`{kind}`" not in page]

@@ -94,7 +94,7 @@ _HIDDEN = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 
 
 def judge(facts: ApprovalFacts, measured_sha: str = "") -> Eligibility:
-    """Whether this pull request may move the baseline (DESIGN §7). Fails closed: whatever could not be read counts as not met.
+    """Whether this pull request may move the baseline. Fails closed: whatever could not be read counts as not met.
 
     ``measured_sha``: the head commit that the run at hand measured, when it is known; an approval of a newer one does not cover
     it. Eligible exactly when every condition is met. What cannot be asked because an earlier condition fails is left out:

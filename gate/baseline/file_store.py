@@ -17,7 +17,6 @@ from gate.baseline.lookups import run_facts
 from gate.baseline.record import BASELINES, Record, unpack
 from gate.baseline.search import RECREATE
 from gate.baseline.stores import Published, check_publishable
-from gate.delivery import REPORT_ARTIFACT
 from gate.errors import BaselineUnavailable, InvalidInput
 from gate.github.archives import BadArchive, Caps, read_zip
 from gate.github.artifact_upload import SUFFIXES
@@ -25,7 +24,7 @@ from gate.github.artifacts import ArtifactTooLarge, WrongDigest, download, list_
 from gate.github.branches import MAX_BLOB, Branch
 from gate.github.failures import Gone, NotFound
 from gate.history import Point
-from gate.reports.report import BaselineInfo, InputChange
+from gate.reports.report import REPORT_ARTIFACT, BaselineInfo, InputChange
 
 # What the proposed bytes are called in the report folder and its artifact.
 PROPOSAL = "baseline.json.gz"

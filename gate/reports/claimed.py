@@ -17,7 +17,7 @@ from gate.reports import remarks, rows, words
 from gate.reports.claims import Claims, Flip
 from gate.reports.comment import BUDGET, marker
 from gate.reports.headline import flips, movement
-from gate.reports.report import Report
+from gate.reports.report import REPORT_ARTIFACT, Report
 from gate.reports.words import Name, Sentence
 from gate.scoring.metrics import parse_metric
 
@@ -107,5 +107,5 @@ def _context(claims: Claims, told: Told, report: Report, n: int) -> dict[str, ob
         "flip_k": c.flip_k if c else None, "tags": tags[:n], "tag_count": len(tags),
         "lost": list(rows.flip_rows(report, c.lost[:n])) if c else [], "lost_count": len(claims.lost),
         "gained": list(rows.flip_rows(report, c.gained[:n // 2])) if c else [], "gained_count": len(claims.gained),
-        "head": told.head_sha[:12], "run_url": told.run_url, "artifact": f"retrieval-gate-report-{told.gate}", "marker": marker(report),
+        "head": told.head_sha[:12], "run_url": told.run_url, "artifact": REPORT_ARTIFACT + told.gate, "marker": marker(report),
     }

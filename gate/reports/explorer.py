@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from gate.errors import GateError
 from gate.explain import moved
+from gate.explain.ask import ID
 from gate.explain.scores import by_rank
-from gate.explaining import ID
 from gate.figures import metric_label
 from gate.reports.escape import clean
 from gate.reports.pages import Names, Reader

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gate.explaining import asked
+from gate.explain.ask import asked
 from gate.figures import fmt_size, plural
-from gate.reports.report import Report
+from gate.reports.report import REPORT_ARTIFACT, Report
 from gate.reports.rows import is_blind
 from gate.reports.words import Name, Sentence
 from gate.statistics.bootstrap import FEW_CHANGES
@@ -21,7 +21,7 @@ def html_place(report: Report) -> Sentence:
     """Where the HTML report is; in CI the run, whose address is ``metadata.run_url``, has the artifact."""
     if is_local(report):
         return ("the HTML report, ", Name("report.html"), " in the folder of ", Name("--out"))
-    return ("the HTML report, in the artifact ", Name(f"retrieval-gate-report-{report.gate}"))
+    return ("the HTML report, in the artifact ", Name(REPORT_ARTIFACT + report.gate))
 
 
 def sensitivity(report: Report) -> str:

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 Excerpts = Callable[[Collection[str], int], Mapping[str, str]]
 
+# What an artifact with the reports is called, before the gate's id.
+REPORT_ARTIFACT = "retrieval-gate-report-"
+
 VERDICTS = ("pass", "fail", "inconclusive", "accepted", "invalid", "cannot-decide", "no-baseline")
 
 
 class InputChange(NamedTuple):
-    """One setting, label or digest that this change alters; ``needs_approval`` as DESIGN §6 demands."""
+    """One setting, label or digest that this change alters; ``needs_approval``: the same as a change of the baseline."""
 
     name: str
     old: str
@@ -63,7 +66,7 @@ class Report:
     where nobody keeps them.
     ``titles``: document id → title, where the snapshot has them; ``excerpts``: reads the beginnings of the texts of some documents from it,
     (ids, characters) → id → text; None where there is no snapshot.
-    ``explain``: commands that say why the query :data:`gate.explaining.ID` moved; empty where none can.
+    ``explain``: commands that say why the query :data:`gate.explain.ask.ID` moved; empty where none can.
     """
 
     gate: str

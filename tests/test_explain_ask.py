@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from gate.cli import build_parser
-from gate.explaining import ID, asked, of_files, of_workflow
-from gate.reports.report import BaselineInfo
+from gate.explain.ask import ID, asked, of_files, of_workflow
 
 NAMES = ("retrieval-gate-baseline-wiki", "")
 
 
 def workflow(url, names=NAMES, run_id="77", tier="pr"):
-    return of_workflow(run_id, "retrieval-gate-report-wiki", BaselineInfo(url=url), names, "search/gate.yml", tier)
+    return of_workflow(run_id, "retrieval-gate-report-wiki", url, names, "search/gate.yml", tier)
 
 
 def options(line):

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from gate.reports.report import BaselineInfo
 from gate.tiers import USUAL_TIER
 
 ID = "QUERY_ID"
@@ -26,15 +25,13 @@ def of_files(baseline: Path, candidate: Path, golden: Path | None = None, config
     return (_command((("--config", config), ("--tier", tier), ("--golden", golden), ("--baseline", baseline), ("--candidate", candidate))),)
 
 
-def of_workflow(run_id: str, report: str, baseline: BaselineInfo | None, names: tuple[str, str], config: str,
-                tier: str = "") -> tuple[str, ...]:
-    """From a checkout, after a run of a workflow. ``report``: the report's artifact; ``names``: the baseline's artifact, and the file where
-    it is committed (empty where it is not). Empty where nobody can tell how to come by the baseline."""
+def of_workflow(run_id: str, report: str, baseline: str, names: tuple[str, str], config: str, tier: str = "") -> tuple[str, ...]:
+    """From a checkout, after a run of a workflow. ``report``: the report's artifact; ``baseline``: its address; ``names``: the baseline's
+    artifact, and the file where it is committed (empty where it is not). Empty where nobody can tell how to come by the baseline."""
     artifact, committed = names
-    url = baseline.url if baseline else ""
-    if run := _RUN.search(url):
+    if run := _RUN.search(baseline):
         fetch, place = [f"gh run download {run[1]} -n {shlex.quote(artifact)} -D gate-baseline"], "gate-baseline"
-    elif kept := _KEPT.search(url):
+    elif kept := _KEPT.search(baseline):
         place = "gate-baseline.json.gz"
         fetch = [f"git fetch origin {kept[1]} && git show {kept[1]}:{kept[2]}/baseline.json.gz > {place}"]
     elif committed:
