@@ -44,7 +44,7 @@ def compare(options: Namespace) -> int:
     golden = read_golden(options.golden)
     judged = of_splits(golden, splits)
     candidate, baseline = references.load_scored([options.candidate, options.baseline], judged, policy.all_metrics, policy.unit,
-                                               policy.overlap, extras(policy.primary, judged))
+                                                 policy.overlap, extras(policy.primary, judged))
     if candidate.record:
         pipeline.check_depth(policy.all_metrics, candidate.record)
     latest = references.load_reference(options.latest) if options.latest else None
@@ -180,11 +180,9 @@ def _finish(report: Report, options: Namespace, run: bytes | None) -> int:
 
         console.show_markdown(render_comment(report))
     else:
-        from gate.reports.paint import columns, wanted
         from gate.reports.text import render_text
 
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        print(render_text(report, wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
+        console.show_report(lambda color, columns: render_text(report, color, columns))
         if options.out:
             print(f"Reports: {Path(options.out) / 'report.html'}")
     return report.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from gate import jsonio
@@ -32,6 +33,15 @@ def show(text: str, color: bool = False) -> None:
         if wanted(os.environ, sys.stdout is not None and sys.stdout.isatty()):
             lines = "\n".join(map(painted, lines.split("\n")))
     print(lines)
+
+
+def show_report(render: Callable[[bool, int], str]) -> None:
+    """What ``render`` makes of (painted, columns of the terminal or 0), on standard output. It has made its text harmless: escape
+    sequences in it are ours."""
+    from gate.reports.paint import columns, wanted
+
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    print(render(wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
 
 
 def show_json(value: Any) -> None:

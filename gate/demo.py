@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from gate import __file__ as package_file
-from gate import pipeline, references
+from gate import console, pipeline, references
 from gate.baseline.making import input_metadata, make_record
 from gate.baseline.record import Provenance
 from gate.errors import InvalidInput
 from gate.reports.files import write_reports
-from gate.reports.paint import columns, wanted
 from gate.reports.text import render_text
 from gate.runs import run_lines
 from gate.settings import Settings, load_settings
@@ -42,9 +40,8 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         settings = load_settings(work / "retrieval-gate.yml")
         _say("main: asking every golden query …")
         before = _evaluated(settings)
-        record = make_record(settings, before, pipeline.assess(before.golden, before.run, None, settings.policy,
-                                                                       splits=settings.splits),
-                             Provenance("local"))
+        first = pipeline.assess(before.golden, before.run, None, settings.policy, splits=settings.splits)
+        record = make_record(settings, before, first, Provenance("local"))
         _say(f"pull request «{change}»: the same queries, the same snapshot, the changed retriever …\n")
         shutil.copytree(work / "changes" / change, work, dirs_exist_ok=True)
         after = _evaluated(settings)
@@ -53,7 +50,8 @@ def run_demo(out: Path, change: str = "tempting") -> int:
         report = pipeline.assess(after.golden, after.run, references.reference_of(record), settings.policy, around,
                                  splits=settings.splits)
         write_reports(report, out, run_lines(after.shown))
-    print(render_text(report, wanted(os.environ, sys.stdout.isatty()), columns(os.environ, sys.stdout.isatty())))
+    console.show_report(lambda color, columns: render_text(report, color, columns))
+    print()
     print((out / "comment.md").read_text(encoding="utf-8"))
     print(f"HTML report: {out / 'report.html'}")
     print(f"In a pull request this gate would end with exit code {report.exit_code} ({report.verdict}). "

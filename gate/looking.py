@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,7 +85,6 @@ def explain(options: Namespace) -> int:
     from gate.explain.query import explain as explained
     from gate.golden.read import read_golden
     from gate.reports.explained import explained_json, explained_text, hidden
-    from gate.reports.paint import columns, wanted
 
     asked = _asked(options)
     golden = read_golden(asked.golden)
@@ -98,9 +96,7 @@ def explain(options: Namespace) -> int:
     if options.format == "json":
         console.show_json(explained_json(found))
     else:
-        # Painted after it was made harmless: its escape sequences are ours.
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        print(explained_text(found, wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
+        console.show_report(lambda color, columns: explained_text(found, color, columns))
     return 0
 
 
