@@ -27,6 +27,11 @@ def test_names_with_spaces_and_signs_come_through_the_shell():
     assert (found.query, found.baseline, found.candidate) == ("what's; up", Path("a b/main.jsonl.gz"), Path("$(rm x).jsonl"))
 
 
+def test_an_id_that_looks_like_an_option_is_still_the_query():
+    *fetch, last = asked(workflow("https://github.com/acme/wiki/actions/runs/61/artifacts/5"), "-x7")
+    assert options(last).query == "-x7" and not any(" -- " in line for line in fetch)
+
+
 def test_after_a_workflow_both_artifacts_are_downloaded():
     *fetch, last = workflow("https://github.com/acme/wiki/actions/runs/61/artifacts/5")
     assert fetch == ["gh run download 77 -n retrieval-gate-report-wiki -D gate-report",

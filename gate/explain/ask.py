@@ -46,5 +46,8 @@ def of_workflow(run_id: str, report: str, baseline: str, names: tuple[str, str],
 
 
 def asked(lines: Iterable[str], query_id: str) -> tuple[str, ...]:
-    """The same commands for one query."""
-    return tuple(line.replace(f" explain {ID} ", f" explain {shlex.quote(query_id)} ", 1) for line in lines)
+    """The same commands for one query. An id that would be read as an option stands at the end."""
+    before, query = f" explain {ID} ", shlex.quote(query_id)
+    if query_id.startswith("-"):
+        return tuple(f"{line.replace(before, ' explain ', 1)} -- {query}" if before in line else line for line in lines)
+    return tuple(line.replace(before, f" explain {query} ", 1) for line in lines)
