@@ -92,11 +92,7 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
                            "leave out the records that are too old for this golden set")
     part, primary = GoldenSet(common, path=golden.path), str(metrics[0])
     scored = [score_run(part, record.run, metrics, unit, overlap, require_offsets=False) for record in ordered]
-    tags: dict[str, list[str]] = {}
-    for query in common:
-        for tag in dict.fromkeys(query.tags):
-            tags.setdefault(tag, []).append(query.id)
-    tags = dict(sorted(tags.items()))
+    tags = dict(sorted(_ids_by_tag(common).items()))
     points = [_point(record, {str(m): mean for m in metrics if (mean := one.mean(str(m))) is not None}, _by_tag(one, primary, tags))
               for record, one in zip(ordered, scored, strict=True)]
     since, tags_since = _since(part, scored[0], scored[-1], [str(m) for m in metrics], primary, tags)
@@ -141,11 +137,16 @@ def _tags_in(report: Report) -> dict[str, float]:
     scored, golden = report.candidate, report.golden
     if scored is None or golden is None:
         return {}
-    tags: dict[str, list[str]] = {}
-    for query in golden.queries:
-        for tag in dict.fromkeys(query.tags) if query.id in scored.queries else ():
-            tags.setdefault(tag, []).append(query.id)
+    tags = _ids_by_tag(query for query in golden.queries if query.id in scored.queries)
     return _by_tag(scored, str(report.policy.primary), dict(sorted(tags.items(), key=lambda item: (-len(item[1]), item[0]))))
+
+
+def _ids_by_tag(queries: Iterable[Query]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for query in queries:
+        for tag in dict.fromkeys(query.tags):
+            found.setdefault(tag, []).append(query.id)
+    return found
 
 
 def _baselines(points: Iterable[Point]) -> tuple[Point, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gate.explain.model import Fact
-from gate.golden.model import Query
+from gate.golden.model import Query, Span
 from gate.runs import Ranking
 from gate.scoring.units import OVERLAP, ranks_of
 
 _NOISE = 1e-9  # as scoring has it
+_CUT = "The chunker cuts the answer: larger chunks, more overlap, or boundaries at headings."
 
 Piece = tuple[str, int, int]
 """(name, start, end): a chunk of a document."""
@@ -26,10 +27,10 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
         if frozen:
             best, piece = max(frozen, key=lambda pair: pair[0])
             if best < least:
-                cuts = sorted({edge for _, (_, start, end) in frozen for edge in (start, end) if span.start < edge < span.end})
-                cut = f", cut at {', '.join(map(str, cuts))}" if cuts else ""
+                cuts = _cuts(span, (edge for _, (_, start, end) in frozen for edge in (start, end)))
+                cut = f", cut at {cuts}" if cuts else ""
                 yield Fact("cut", f"{where} is in no chunk of the index by more than {best:.0%}{cut}; a chunk has to hold {overlap:.0%}.",
-                           "The chunker cuts the answer: larger chunks, more overlap, or boundaries at headings.")
+                           _CUT)
                 continue
             yield Fact("chunk", f"{where} is held by the chunk {piece[0]} to {best:.0%}.")
         chunks = zip(ranks, after.docs, after.chunks or (), strict=False)
@@ -41,13 +42,17 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
             # Overlapping chunks may hold it both; the first that holds enough is the one that counts.
             rank = next((row for part, row in found if part >= least), 0)
             if not rank:
-                cuts = sorted({edge for _, start, end in there for edge in (start, end) if span.start < edge < span.end})
-                cut = f"; returned chunks cut it at {', '.join(map(str, cuts))}" if cuts else ""
+                cuts = _cuts(span, (edge for _, start, end in there for edge in (start, end)))
+                cut = f"; returned chunks cut it at {cuts}" if cuts else ""
                 yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it{cut}.",
-                           "The chunker cuts the answer: larger chunks, more overlap, or boundaries at headings." if cuts else
-                           "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
+                           _CUT if cuts else "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
             elif rank > k:
                 yield Fact("chunk-rank", f"{where}: the chunk that holds it is at rank {rank}.")
+
+
+def _cuts(span: Span, edges: Iterable[int]) -> str:
+    """Those of the edges that lie within it."""
+    return ", ".join(map(str, sorted({edge for edge in edges if span.start < edge < span.end})))
 
 
 def share(start: int, end: int, piece: Piece) -> float:
