@@ -45,7 +45,8 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
                 cuts = _cuts(span, (edge for _, start, end in there for edge in (start, end)))
                 cut = f"; returned chunks cut it at {cuts}" if cuts else ""
                 yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it{cut}.",
-                           _CUT if cuts else "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
+                           _CUT if cuts else
+                           "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
             elif rank > k:
                 yield Fact("chunk-rank", f"{where}: the chunk that holds it is at rank {rank}.")
 
