@@ -52,3 +52,10 @@ def test_a_committed_baseline_is_named_where_it_lies():
 @pytest.mark.parametrize(("url", "run_id"), [("", "77"), ("https://github.com/acme/wiki/actions/runs/61/artifacts/5", "")])
 def test_where_nobody_can_tell_there_is_no_command(url, run_id):
     assert workflow(url, run_id=run_id) == ()
+
+
+@pytest.mark.parametrize("name", ["-x", "--golden", "-1", "--"])
+def test_an_id_or_a_path_that_looks_like_an_option_is_none(name):
+    line, = of_files(Path("-main.jsonl"), Path("new.jsonl"), Path("golden.jsonl"))
+    found = options(asked([line], name)[0])
+    assert (found.query, found.baseline, found.golden) == (name, Path("-main.jsonl"), Path("golden.jsonl"))
