@@ -48,12 +48,16 @@ def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, rules: Ru
     scored = not by_rank(before)
     ranks = moved.facts(old, new, relevant, rules.k, rules.unit, scored)
     # What is missing altogether need not be missed once more.
-    found = [*absent.values(), *(fact for fact in ranks if fact.kind != "gone" or fact.seen.partition(" alone is gone")[0] not in absent)]
+    found = [*absent.values(), *(fact for fact in ranks if fact.kind != "gone" or not _told(fact, absent))]
     if snapshot is not None:
         found += _of_index(query, old, new, relevant, instead, rules, snapshot)
     else:
         found += spans.facts(query, new, {}, rules.k, rules.unit, rules.overlap)
     return Explanation(query, rules.k, rules.unit, _score(golden, query, old, new, rules), relevant, instead, tuple(found))
+
+
+def _told(fact: Fact, absent: Iterable[str]) -> bool:
+    return any(fact.seen.startswith((f"{doc} alone is gone", f"{doc} and ")) for doc in absent)
 
 
 def _score(golden: GoldenSet, query: Query, old: Ranking, new: Ranking, rules: Rules) -> Score:
