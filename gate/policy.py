@@ -108,7 +108,8 @@ def accept(decision: Decision, approver: str) -> Decision:
     """The decision after a valid approval: what would be red becomes ``accepted`` when all failed checks are approvable."""
     if decision.exit_code == errors.EXIT_PASS or not all(check.approvable for check in decision.failed()):
         return decision
-    approved = Check("approval", "pass", f"The change of the baseline is approved by {approver}; the failed checks are accepted.")
+    what = "the failed checks are accepted" if decision.failed() else "what could not be decided is accepted"
+    approved = Check("approval", "pass", f"The change of the baseline is approved by {approver}; {what}.")
     return Decision("accepted", (*decision.checks, approved), decision.inconclusive)
 
 

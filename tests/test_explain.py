@@ -345,3 +345,37 @@ def test_the_report_says_how_to_ask_why_and_that_command_works(configured, capsy
     assert main(shlex.split(command)[1:]) == 0
     assert "What there is to see" in capsys.readouterr().out
     assert command.replace(command.split()[2], "QUERY_ID") in html.unescape((tmp_path / "out" / "report.html").read_text())
+
+
+def test_alone_is_what_moved_alone():
+    others = {"x": 7.0, "y": 6.0, "z": 5.0, "w": 4.0}
+    fact = facts(scored(a=9.0, b=8.0, **others), scored(**others, a=3.0, b=2.0))["fell"]
+    assert fact.seen == ("a fell from 9 to 3, and 1 more relevant document with it; all 4 other documents that both rankings hold score as "
+                         "before.")
+    fact = facts(scored(a=9.0, b=8.0, m=7.5, **others), scored(**others, v=3.0), rest=["a", "b"])["gone"]
+    assert fact.seen.startswith("a and 2 more results are gone, though their scores (9 of a) would be enough; 4 of the 4 other documents")
+
+
+def test_what_is_missing_for_everybody_is_not_missed_once_more_beside_others():
+    others = {"x": 7.0, "y": 6.0, "z": 5.0, "w": 4.0}
+    assert "gone" not in facts(scored(a=9.0, m=8.0, **others), scored(**others, v=3.0))
+
+
+def test_what_rose_did_not_fall():
+    many = {f"x{n}": 90.0 - n for n in range(40)}
+    now = {name: score if n < 30 else score + 9 if n == 39 else score - 20 for n, (name, score) in enumerate(many.items())}
+    order = dict(sorted({**now, "a": 20.0}.items(), key=lambda pair: -pair[1]))
+    fact = facts(scored(a=99.0, **many), scored(**order))["fell"]
+    assert fact.seen == ("a fell from 99 to 20; 30 of the 40 other documents that both rankings hold score as before, 9 fell as well and 1 "
+                         "rose.")
+
+
+def test_one_result_ahead_and_one_that_repeats_are_singular():
+    assert "result 1 scores 3: 1 result is ahead of it" in facts(scored(a=3.0, x=2.0), scored(x=3.0, a=2.0), k=1)["distance"].seen
+    assert facts(Ranking([*"axyz"]), Ranking([*"xxya"]), unit="chunk")["repeats"].seen == \
+        "1 of the first 3 results repeats a document above it."
+
+
+def test_vectors_explain_nothing_that_a_run_finds_all_the_same():
+    found = [Place("a", 1.0, Side(1, 0.9), Side(2, 0.9))]
+    assert not list(closeness.facts(np.array([0.9, 0.8, 0.7, 0.1]), ["x", "y", "z", "a"], {}, found, 2))

@@ -27,11 +27,6 @@ def test_names_with_spaces_and_signs_come_through_the_shell():
     assert (found.query, found.baseline, found.candidate) == ("what's; up", Path("a b/main.jsonl.gz"), Path("$(rm x).jsonl"))
 
 
-def test_an_id_that_looks_like_an_option_is_still_the_query():
-    *fetch, last = asked(workflow("https://github.com/acme/wiki/actions/runs/61/artifacts/5"), "-x7")
-    assert options(last).query == "-x7" and not any(" -- " in line for line in fetch)
-
-
 def test_after_a_workflow_both_artifacts_are_downloaded():
     *fetch, last = workflow("https://github.com/acme/wiki/actions/runs/61/artifacts/5")
     assert fetch == ["gh run download 77 -n retrieval-gate-report-wiki -D gate-report",
@@ -56,3 +51,10 @@ def test_a_committed_baseline_is_named_where_it_lies():
 @pytest.mark.parametrize(("url", "run_id"), [("", "77"), ("https://github.com/acme/wiki/actions/runs/61/artifacts/5", "")])
 def test_where_nobody_can_tell_there_is_no_command(url, run_id):
     assert workflow(url, run_id=run_id) == ()
+
+
+@pytest.mark.parametrize("name", ["-x", "--golden", "-1", "--"])
+def test_an_id_or_a_path_that_looks_like_an_option_is_none(name):
+    line, = of_files(Path("-main.jsonl"), Path("new.jsonl"), Path("golden.jsonl"))
+    found = options(asked([line], name)[0])
+    assert (found.query, found.baseline, found.golden) == (name, Path("-main.jsonl"), Path("golden.jsonl"))

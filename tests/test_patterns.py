@@ -166,7 +166,8 @@ def test_of_a_very_long_set_a_sample_is_looked_at():
     many = {f"q{n}": [f"d{n}"] for n in range(5000)}
     before = {f"q{n}": [f"d{n}", "x"] for n in range(5000)}
     pattern, *_ = patterns(golden_set(many), before, before | {f"q{n}": ["x"] for n in range(0, 5000, 3)})
-    assert pattern.kind == "vanished" and pattern.seen.startswith("In a sample of 1711 queries: ") and len(pattern.queries) == 600
+    assert pattern.kind == "vanished" and pattern.seen.startswith("Among the 600 worst queries and 1,111 others: ")
+    assert "returns for none of these queries at all" in pattern.seen and len(pattern.queries) == 600
 
 
 def scored(before, after):
@@ -261,3 +262,36 @@ def test_one_document_in_the_way_of_all_is_the_cause():
     before = {i: [*docs[:3], *(f"pad{n}" for n in range(10)), *docs[3:]] for i, docs in seen.items()}
     pattern, *more = patterns(GOLDEN, before, {i: ["toc", *(doc for doc in docs if doc != "toc")] for i, docs in before.items()})
     assert pattern.kind == "intruders" and "toc (20 times)" in pattern.seen and "everywhere" not in [p.kind for p in more]
+
+
+def test_what_touches_everything_is_no_cause_where_most_rankings_are_what_they_were():
+    many = {f"q{n}": [f"d{n}"] for n in range(400)}
+    before = {i: [*docs, *(f"{i}-{n}" for n in range(9))] for i, docs in many.items()}
+    swapped = {i: [docs[1], docs[0], *docs[2:]] for i, docs in before.items()}
+    assert patterns(golden_set(many), before, before | {i: swapped[i] for i in list(many)[:20]}) == ()
+    pattern, = patterns(golden_set(many), before, swapped)
+    assert pattern.kind == "everywhere" and "400 of 400 queries got worse and 400 rankings changed" in pattern.seen
+
+
+def test_of_a_long_set_all_queries_are_counted_where_everything_is_touched():
+    many = {f"q{n}": [f"d{n}"] for n in range(6000)}
+    before = {i: [*docs, *(f"{i}-{n}" for n in range(9))] for i, docs in many.items()}
+    after = {i: [docs[1], docs[0], *docs[2:]] if n % 6 == 0 else [docs[0], *docs[:0:-1]]
+             for n, (i, docs) in enumerate(before.items())}
+    pattern, = patterns(golden_set(many), before, after)
+    assert pattern.kind == "everywhere"
+    assert pattern.seen.startswith("1,000 of 6,000 queries got worse and about 100 % of all rankings changed")
+
+
+def test_rankings_that_some_queries_shared_before_were_not_their_own():
+    many = {f"q{n}": [f"d{n}", "d"] for n in range(30)}
+    before = {i: [docs[0], *(f"{i}-{n}" for n in range(5))] for i, docs in many.items()} | {"q0": ["d", "x", "y"], "q1": ["d", "x", "y"]}
+    found = {p.kind: p for p in patterns(golden_set(many), before, before | {f"q{n}": ["a", "b", "c"] for n in range(6)})}
+    assert "6 of 6 lost queries get one and the same top 10 now; before, they had 5 different ones." in found["one-ranking"].seen
+
+
+def test_a_document_that_came_up_once_is_named_without_a_count():
+    many = {f"q{n}": [f"d{n}"] for n in range(30)}
+    before = {i: [*docs, "x"] for i, docs in many.items()}
+    found = {p.kind: p for p in patterns(golden_set(many), before, before | {f"q{n}": [f"new{n}", f"d{n}", "x"] for n in range(6)})}
+    assert "returns for no query: new0, new1" in found["newcomers"].seen

@@ -15,7 +15,8 @@ _KEPT = re.compile(r"/tree/([0-9a-f]{40,64})/([a-z0-9-]{1,40})\Z")
 
 
 def _command(options: Iterable[tuple[str, str | Path | None]]) -> str:
-    given = " ".join(f"{name} {shlex.quote(str(value))}" for name, value in options if value)
+    # Behind a sign of equality, what begins with a dash is a value all the same.
+    given = " ".join(f"{name}{'=' if str(value).startswith('-') else ' '}{shlex.quote(str(value))}" for name, value in options if value)
     return f"retrieval-gate explain {ID} {given}"
 
 
@@ -46,8 +47,8 @@ def of_workflow(run_id: str, report: str, baseline: str, names: tuple[str, str],
 
 
 def asked(lines: Iterable[str], query_id: str) -> tuple[str, ...]:
-    """The same commands for one query. An id that would be read as an option stands at the end."""
-    before, query = f" explain {ID} ", shlex.quote(query_id)
+    """The same commands for one query; an id that looks like an option stands behind the end of those."""
+    name, place = shlex.quote(query_id), f" explain {ID} "
     if query_id.startswith("-"):
-        return tuple(f"{line.replace(before, ' explain ', 1)} -- {query}" if before in line else line for line in lines)
-    return tuple(line.replace(before, f" explain {query} ", 1) for line in lines)
+        return tuple(f"{line.replace(place, ' explain ', 1)} -- {name}" if place in line else line for line in lines)
+    return tuple(line.replace(place, f" explain {name} ", 1) for line in lines)

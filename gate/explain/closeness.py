@@ -29,10 +29,12 @@ def facts(scores: np.ndarray, ids: Sequence[str], docs: Mapping[str, str], relev
         rank, score = exact[place.doc]
         gap = "" if place.doc == top else f" against {best:.3f} of {top}"
         head = f"Exact search over the vectors of the snapshot puts {place.doc} at {rank}"
+        if place.after.rank is not None and place.after.rank <= k:
+            continue  # found, by whatever else there is: nothing has to be explained
         if rank > k:
             yield Fact("model", f"{head} too (similarity {score:.3f}{gap}).",
                        "The model's view, not the index: another embedding, a better chunk, or a lexical leg for its exact words.")
-        elif place.after.rank is None or place.after.rank > k:
+        else:
             now = f"is result {place.after.rank}" if place.after.rank else "is not among the results"
             yield Fact("search", f"{head} (similarity {score:.3f}{gap}); in this run it {now}.", _why(place, score))
 

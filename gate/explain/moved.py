@@ -81,7 +81,8 @@ def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, un
         yield from _distance(place, after, k)
     repeats = len(after.docs[:k]) - len(set(after.docs[:k]))
     if repeats and repeats > len(before.docs[:k]) - len(set(before.docs[:k])):
-        yield Fact("repeats", f"{repeats} of the first {k} results repeat a document above them.",
+        yield Fact("repeats", f"{repeats} of the first {k} results "
+                              f"{'repeats a document above it' if repeats == 1 else 'repeat a document above them'}.",
                    "Several chunks of one document crowd others out: fetch more chunks than are shown, or group them by document.")
 
 
@@ -94,7 +95,7 @@ def _stage(place: Place, before: Ranking, after: Ranking) -> Iterator[Fact]:
                    "The reranker, or the cut after it, lost it.")
     else:
         was = f"; before it was candidate {before.candidates.index(place.doc) + 1}" if place.doc in (before.candidates or ()) else ""
-        yield Fact("stage", f"{place.doc} is none of the {len(after.candidates)} candidates{was}.",
+        yield Fact("stage", f"{place.doc} is none of the {plural(len(after.candidates), 'candidate')}{was}.",
                    "The first stage lost it: nothing after it can bring it back.")
 
 
@@ -109,4 +110,4 @@ def _distance(place: Place, after: Ranking, k: int) -> Iterator[Fact]:
                    "The order among them is arbitrary: quantised scores, or a fusion of ranks. Break ties by something stable.")
         return
     yield Fact("distance", f"{place.doc} scores {place.after.score:.4g}, result {k} scores {last:.4g}: "
-                           f"{place.after.rank - 1} results are ahead of it.")
+                           f"{plural(place.after.rank - 1, 'result')} {'is' if place.after.rank == 2 else 'are'} ahead of it.")

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gate.explain.model import Fact, Place
+from gate.figures import plural
 from gate.runs import Ranking, Run
 
 _SAME = 0.005  # of the larger score: half precision and another order of summing stay below it
@@ -104,15 +105,31 @@ def fall(before: Ranking, after: Ranking, wanted: Collection[str], k: int) -> Fa
         return None
     if found.parted:
         return Fall("parted", found)
-    old, new = (dict(zip(reversed(side.docs), reversed(side.scores or ()), strict=True)) for side in (before, after))
-    fallen = [doc for doc in wanted if doc in old and (doc not in new or (new[doc] < old[doc] and not same(new[doc], old[doc])))]
-    if not fallen:
+    old, new = _scores(before), _scores(after)
+    fell = fallen(before, after, wanted)
+    if not fell:
         return None
-    doc = max(fallen, key=lambda doc: old[doc])
+    doc = max(fell, key=lambda doc: old[doc])
     if doc not in new:
         # Below the last result its score is not known, only that it is not above it.
         return Fall("gone", found, doc) if found.still and old[doc] > after.scores[-1] else None
     return Fall("fell", found, doc) if found.partly else Fall("stirred", found, doc) if found.stirred else None
+
+
+def _scores(side: Ranking) -> dict[str, float]:
+    return dict(zip(reversed(side.docs), reversed(side.scores or ()), strict=True))
+
+
+def fallen(before: Ranking, after: Ranking, wanted: Collection[str]) -> list[str]:
+    """Those that score lower than before, or did not come back."""
+    old, new = _scores(before), _scores(after)
+    return [doc for doc in wanted if doc in old and (doc not in new or (new[doc] < old[doc] and not same(new[doc], old[doc])))]
+
+
+def _gone(before: Ranking, after: Ranking) -> list[str]:
+    """Documents that did not come back though their old score would have been enough."""
+    new, last = set(after.docs), min(after.scores or [0.0])
+    return [doc for doc, score in _scores(before).items() if doc not in new and score > last and not same(score, last)]
 
 
 def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, absent: Collection[str] = ()) -> Iterator[Fact]:
@@ -120,20 +137,29 @@ def facts(before: Ranking, after: Ranking, relevant: Sequence[Place], k: int, ab
     found = fall(before, after, [place.doc for place in relevant], k)
     if found is None or (found.how == "gone" and found.doc in absent):
         return
-    how, (kept, _, common, swapped, _), doc = found
+    how, (kept, rose, common, swapped, _), doc = found
     was, now = ((side.scores or [])[side.docs.index(doc)] if doc in side.docs else 0.0 for side in (before, after))
     others = f"{kept} of the {common} other documents that both rankings hold score as before"
     if how == "parted":
         yield Fact(how, f"{swapped} of the first {k} results have exactly the score that stood at their rank before, and are other "
                         "documents.", PARTED)
     elif how == "gone":
-        yield Fact(how, f"{doc} alone is gone, though its score {was:.4g} would be enough; {others}.",
+        more = len(_gone(before, after)) - 1
+        who = f"{doc} and {plural(more, 'more result')} are gone, though their scores ({was:.4g} of {doc})" if more else \
+            f"{doc} alone is gone, though its score {was:.4g}"
+        yield Fact(how, f"{who} would be enough; {others}.",
                    "Query and model are as they were. The document is not in the index, its text or vector is another one, a filter hides "
                    "it, or an approximate search passed it by.")
     elif how == "fell":
-        yield Fact(how, f"{doc} fell from {was:.4g} to {now:.4g}; {others}, and the rest fell, too." if kept < common else
-                   f"{doc} alone fell, from {was:.4g} to {now:.4g}; all {common} other documents that both rankings hold score as before.",
-                   UNMATCHED)
+        fell = common - kept - rose
+        rest = [f"{fell} fell as well"] * (fell > 0) + [f"{rose} rose"] * (rose > 0)
+        more = len(fallen(before, after, [place.doc for place in relevant])) - 1
+        beside = f", and {plural(more, 'more relevant document')} with it" if more else ""
+        moved = f"{doc} fell from {was:.4g} to {now:.4g}{beside}"
+        if not rest:
+            moved = moved if more else f"{doc} alone fell, from {was:.4g} to {now:.4g}"
+            others = f"all {common} other documents that both rankings hold score as before"
+        yield Fact(how, f"{moved}; {others}{', ' if rest else ''}{' and '.join(rest)}.", UNMATCHED)
     else:
         few = f"only {others}" if kept else f"none of the {common} other documents that both rankings hold scores as before"
         yield Fact(how, f"{doc} went from {was:.4g} to {now:.4g}, and {few}.", STIRRED)

@@ -58,7 +58,8 @@ def side_of(run: Run, ids: Sequence[str], k: int) -> Side:
 
 class Case(NamedTuple):
     """``worse``: ids, worst first; ``lost``: those of them that no longer find anything; ``rest``: the other paired ones;
-    ``moved``: those whose score changed, in either direction, with that direction."""
+    ``moved``: those whose score changed, in either direction, with that direction. ``whole``: whether these are all queries, and not a
+    part of a long set."""
 
     golden: GoldenSet
     before: Side
@@ -68,6 +69,12 @@ class Case(NamedTuple):
     rest: tuple[str, ...]
     moved: tuple[tuple[str, bool], ...]
     k: int
+    whole: bool = True
+
+    @property
+    def none(self) -> str:
+        """What «for no query» is called here: of the others nobody has looked."""
+        return "no query" if self.whole else "none of these queries"
 
     @property
     def told(self) -> tuple[tuple[str, ...], str]:

@@ -39,7 +39,7 @@ def vanished(case: Case) -> Pattern | None:
         return None
     names = dict.fromkeys(doc for i in lost if not case.golden.by_id[i].blind for doc in case.before.top[i][:case.k]
                           if doc in gone and doc in relevant_of(case.golden.by_id[i]))
-    seen = (f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns for no query at all"
+    seen = (f"{len(lost)} of {plural(len(case.worse), 'worse query')} lost documents that this run returns for {case.none} at all"
             f"{_named(names)}")
     if not more:
         public = {doc for i in case.worse if not case.golden.by_id[i].blind for doc in case.after.top[i][:NEAR_TOP]}
@@ -131,8 +131,8 @@ def newcomers(case: Case) -> Pattern | None:
         return None
     names = Counter(doc for i in lost if not case.golden.by_id[i].blind for doc in case.after.top[i][:case.k] if doc in come)
     return Pattern("newcomers", tuple(lost), f"In {len(lost)} of {plural(len(case.worse), 'worse query')} documents stand in the top "
-                   f"{case.k} that the baseline returns for no query"
-                   f"{_named(f'{doc} ({n} times)' for doc, n in names.most_common())}.",
+                   f"{case.k} that the baseline returns for {case.none}"
+                   f"{_named(doc if n == 1 else f'{doc} ({n} times)' for doc, n in names.most_common())}.",
                    "Documents that are new in the index: copies or near-duplicates of others, boilerplate, pages that were meant to be "
                    "left out. If they answer the queries, label them, and put copies into one equivalence group.")
 
@@ -175,7 +175,9 @@ def one_ranking(case: Case) -> Pattern | None:
     hit = {i for ids in groups for i in ids}
     if not hit or 5 * len(hit) < len(group):
         return None
+    different = len({tuple(case.before.top[i][:case.k]) for i in hit})
+    had = "each had its own" if different == len(hit) else f"they had {different} different ones"
     return Pattern("one-ranking", tuple(i for i in group if i in hit), f"{len(hit)} of {plural(len(group), what)} get one and the same "
-                   f"top {case.k} now{f' ({len(groups)} groups of them)' if len(groups) > 1 else ''}; before, each had its own.",
+                   f"top {case.k} now{f' ({len(groups)} groups of them)' if len(groups) > 1 else ''}; before, {had}.",
                    "The search no longer sees what tells these queries apart: digits, punctuation or rare words that are dropped, a query "
                    "that is cut short, a parameter that is ignored, or a cache whose key is too short.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from gate.comparison import Comparison
 from gate.explain.scores import STIRRED, by_rank, fall
 from gate.figures import plural
@@ -17,6 +15,8 @@ from gate.runs import Run
 _MOST_WORSE, _MOST_OTHERS = 600, 1200
 # From here on a cause says why the queries are worse, and what else they have in common is where it hit.
 _SAID = 0.8
+_TOUCHED = 0.5
+_EVERYWHERE = "everywhere"
 _NOISE = 1e-12
 
 
@@ -32,13 +32,16 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
     found = _ordered(case, comparison)
     causes = [pattern.cause for pattern in found]
     found = [pattern if pattern.cause not in causes[:at] else pattern._replace(cause="") for at, pattern in enumerate(found)]
-    if len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS:
+    if case.whole:
         return tuple(found)
-    part = f"In a sample of {len(case.worse) + len(case.rest)} queries: "
-    return tuple(pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:]) for pattern in found)
+    those = "worst" if len(worse) > _MOST_WORSE else "worse"
+    part = f"Among the {len(case.worse)} {those} queries and {len(case.rest):,} others: "
+    return tuple(pattern if pattern.kind == _EVERYWHERE else pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:])
+                 for pattern in found)
 
 
 def _case(golden: GoldenSet, comparison: Comparison, before: Run, after: Run, worse: tuple[str, ...], rest: list[str]) -> Case:
+    whole = len(worse) <= _MOST_WORSE and len(rest) <= _MOST_OTHERS
     worse = worse[:_MOST_WORSE]
     kept = set(worse)
     lost = tuple(change.id for change in comparison.lost if change.id in kept)
@@ -46,11 +49,12 @@ def _case(golden: GoldenSet, comparison: Comparison, before: Run, after: Run, wo
     k = comparison.flip_k or 10
     old, new = (side_of(side, (*worse, *sample), max(k, NEAR_TOP)) for side in (before, after))
     moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > _NOISE]
-    return Case(golden, old, new, worse, lost, sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k)
+    return Case(golden, old, new, worse, lost, sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k, whole)
 
 
 def _ordered(case: Case, comparison: Comparison) -> list[Pattern]:
-    falls, credible = _falls(case), _credible(comparison)
+    falls = _falls(case)
+    credible = comparison.main.ci is not None and comparison.main.ci.hi < 0
 
     # What the index does.
     shifted, fewer, merged = documents.shifted(case, falls), documents.fewer(case), documents.one_ranking(case)
@@ -68,19 +72,11 @@ def _ordered(case: Case, comparison: Comparison) -> list[Pattern]:
 
     # What touches all of them: said where much fell and nothing above says why.
     stirred, apart = sum(how == "stirred" for how in falls.values()), bool(common or intruders)
+    worse, total = sum(change.delta < -_NOISE for change in comparison.changes), len(comparison.paired)
+    much = credible or (4 * worse >= total and case.fell(lambda _: True))
     silent = not (shifted or index or plain) and (not apart or 2 * stirred >= len(case.worse))
-    everywhere = _everywhere(case, stirred, apart) if silent and (credible or _many(case, comparison)) else None
+    everywhere = _everywhere(case, stirred, apart, worse, total) if much and silent else None
     return [*_sorted(shifted), *index, *_sorted(*plain), *_sorted(everywhere), *_sorted(intruders), *_sorted(*tagged)]
-
-
-def _credible(comparison: Comparison) -> bool:
-    return comparison.main.ci is not None and comparison.main.ci.hi < 0
-
-
-def _many(case: Case, comparison: Comparison) -> bool:
-    """Whether a quarter of all queries got worse, and more of them than got better, beyond chance."""
-    worse = sum(change.delta < -_NOISE for change in comparison.changes)
-    return 4 * worse >= len(comparison.paired) and case.fell(lambda _: True)
 
 
 def _sorted(*patterns: Pattern | None) -> list[Pattern]:
@@ -108,12 +104,16 @@ def _falls(case: Case) -> dict[str, str]:
     return found
 
 
-def _everywhere(case: Case, stirred: int, apart: bool) -> Pattern:
+def _everywhere(case: Case, stirred: int, apart: bool, worse: int, total: int) -> Pattern | None:
     """Much got worse, or credibly so. ``stirred``: queries in which nearly every document has another score; ``apart``: something is more
-    frequent among them all the same, and does not say why."""
-    total = len(case.worse) + len(case.rest)
-    moved = Counter(case.before.top[i][:case.k] != case.after.top[i][:case.k] for i in (*case.worse, *case.rest))
+    frequent among them all the same, and does not say why; ``worse`` of ``total`` queries got worse, in a long set more than are looked at.
+    None where most rankings are what they were: what touches every query does not leave them alone."""
+    others = sum(case.before.top[i][:case.k] != case.after.top[i][:case.k] for i in case.rest)
+    share = (worse + (others / len(case.rest) * (total - worse) if case.rest else 0)) / total
+    if share < _TOUCHED and 2 * stirred < len(case.worse):
+        return None
+    moved = f"{worse + others:,} rankings changed" if case.whole else f"about {share * 100:.0f} % of all rankings changed"
     spread = "" if apart else "; the loss is spread over all kinds of queries"
-    scores = f" In {stirred} of the worse ones nearly every document has another score." if 2 * stirred >= len(case.worse) else ""
-    return Pattern("everywhere", case.worse, f"{len(case.worse)} of {plural(total, 'query')} got worse and {moved[True]:,} rankings "
-                   f"changed{spread}.{scores}", STIRRED)
+    scores = f" In {stirred} of the {len(case.worse)} {'worse ones' if case.whole else 'worst'} nearly every document has another score." \
+        if 2 * stirred >= len(case.worse) else ""
+    return Pattern(_EVERYWHERE, case.worse, f"{worse:,} of {plural(total, 'query')} got worse and {moved}{spread}.{scores}", STIRRED)

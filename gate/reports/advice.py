@@ -11,7 +11,9 @@ _MOST_QUERIES = 10_000  # beyond it a number would only be taken for a plan
 
 
 def approvable(report: Report) -> bool:
-    """Whether an approval could turn this verdict: a fail whose failed checks may all be overruled."""
+    """Whether an approval could turn this verdict: a fail whose failed checks may all be overruled, or what is inconclusive and red."""
+    if report.verdict == "inconclusive":
+        return bool(report.exit_code)
     failed = [check for check in report.checks if check.outcome == "fail"]
     return report.verdict == "fail" and bool(failed) and all(check.approvable for check in failed)
 
@@ -83,13 +85,16 @@ def _fail(report: Report) -> Sentence:
         look = ("Most of the fall came with earlier changes on main. Find out which (each run on the default branch has its own report), "
                 "fix it there or here, and push again. ")
     if approvable(report):
-        if report.approval and report.approval.label_present:
-            return (look, "If the change is intended: the label ", Name(label_of(report)),
-                    " is set, but the approval does not count yet; the open conditions say what is missing.")
-        return (look, "If the change is intended, ", *_how_to_approve(report),
-                "; this check then turns green with their name and reason in it.")
+        return (look, *_if_intended(report))
     names = _not_approvable(report)
     return (look, "An approval cannot overrule ", *names, ".") if names else (look.rstrip(),)
+
+
+def _if_intended(report: Report) -> Sentence:
+    if report.approval and report.approval.label_present:
+        return ("If the change is intended: the label ", Name(label_of(report)),
+                " is set, but the approval does not count yet; the open conditions say what is missing.")
+    return ("If the change is intended, ", *_how_to_approve(report), "; this check then turns green with their name and reason in it.")
 
 
 def _not_approvable(report: Report) -> Sentence:
@@ -124,13 +129,11 @@ def _unlabelled(report: Report) -> bool:
 
 
 def _inconclusive(report: Report) -> Sentence:
-    if _unlabelled(report):
-        return (*_settle(report), "This gate counts an inconclusive comparison as failed." if report.exit_code
-                else "It does not block the merge.")
-    end = ("This gate counts an inconclusive comparison as failed: make the change smaller in effect, or add golden "
-           "queries where it acts."
-           if report.exit_code else "It does not block the merge. To know, add golden queries where this change acts.")
-    return (*_settle(report), end)
+    if not report.exit_code:
+        more = "" if _unlabelled(report) else " To know, add golden queries where this change acts."
+        return (*_settle(report), f"It does not block the merge.{more}")
+    more = "." if _unlabelled(report) else ": make the change smaller in effect, or add golden queries where it acts."
+    return (*_settle(report), f"This gate counts an inconclusive comparison as failed{more} ", *_if_intended(report))
 
 
 def _fix(report: Report) -> Sentence:

@@ -30,8 +30,10 @@ class Line(NamedTuple):
 
 
 def share(value: float | None) -> str:
-    """``12.5 %``."""
-    return NONE if value is None else f"{value * 100:.1f} %"
+    """``12.5 %``; neither 0 nor 100 % where that is not the whole truth."""
+    if value is None:
+        return NONE
+    return "under 0.1 %" if 0 < value < 0.0005 else "over 99.9 %" if 0.9995 <= value < 1 else f"{value * 100:.1f} %"
 
 
 def stage_rows(found: Findings | None) -> list[Line]:

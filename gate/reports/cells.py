@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from gate.reports.escape import ELLIPSIS
 
@@ -61,10 +61,11 @@ def right(text: str, columns: int) -> str:
     return " " * (columns - width(text)) + text
 
 
-def wrapped(lines: Iterable[str], columns: int) -> Iterator[str]:
-    """Lines that are too long for the terminal broken at spaces, the rest standing further in. 0 columns: as they are."""
+def wrapped(lines: Iterable[str], columns: int, whole: Container[str] = ()) -> Iterator[str]:
+    """Lines that are too long for the terminal broken at spaces, the rest standing further in. 0 columns: as they are. ``whole``: lines
+    that are left to the terminal, which forgets its own breaks when somebody copies."""
     for line in lines:
-        yield from _wrapped(line, columns) if columns >= _LEAST and width(line) > columns else (line,)
+        yield from _wrapped(line, columns) if columns >= _LEAST and width(line) > columns and line not in whole else (line,)
 
 
 def _wrapped(line: str, columns: int) -> Iterator[str]:

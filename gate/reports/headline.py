@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gate.comparison import Comparison, Paired
@@ -77,20 +78,22 @@ def _failed(report: Report, failed: list[Check]) -> Sentence:
     for rule in report.policy.protected:
         stratum = comparison.tags.get(rule.tag, {}).get(str(comparison.primary))
         if f"protected {rule.tag}" in names and stratum and stratum.n:
-            return _hidden(comparison, rule, stratum)
+            return _hidden(comparison, rule, stratum, report.policy.tolerance)
     more = (": ", *flips(comparison)) if comparison.lost or comparison.gained else ()
     return (*_reason(report, failed[0]), "; ", *movement(report, comparison), *more)
 
 
-def _hidden(comparison: Comparison, rule: Protected, stratum: Paired) -> Sentence:
-    """A fall in one tag that the mean over all queries does not show, and what the other queries did meanwhile."""
+def _hidden(comparison: Comparison, rule: Protected, stratum: Paired, limit: float) -> Sentence:
+    """A fall in one tag, whether the mean over all queries shows it (by ``limit``), and what the other queries did meanwhile."""
     main, others = comparison.main, comparison.main.n - stratum.n
     rest = (main.delta * main.n - stratum.delta * stratum.n) / others if others else 0.0
     meanwhile = f", while it {'rose' if rest > 0 else 'fell'} by {fmt_size(rest)} over the other {others:,}" \
         if others and fmt_delta(rest) != "0.000" else ""
-    return ("The protected tag ", Name(rule.tag), f" got worse and the average hides it: {metric_label(comparison.primary)} fell by "
-            f"{fmt_size(stratum.delta, rule.tolerance)} over {plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}. "
-            f"Over all it {moved(main)}; ", *flips(comparison))
+    hides = " and the average hides it" if others and main.delta > -limit else ""
+    fell = (f" got worse{hides}: {metric_label(comparison.primary)} fell by {fmt_size(stratum.delta, rule.tolerance)} over "
+            f"{plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}")
+    over_all = f". Over all it {moved(main, limit)}" if others else ""
+    return ("The protected tag ", Name(rule.tag), f"{fell}{over_all}; ", *flips(comparison))
 
 
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:
@@ -142,7 +145,13 @@ def _accepted(report: Report, failed: list[Check]) -> Sentence:
     reason = " ".join(approval.reason.split()).rstrip(".") if approval else ""
     if len(reason) > _REASON_CHARS:
         reason = reason[:_REASON_CHARS - 1] + "…"
-    what = _failed(report, failed) if failed else ("The change",)
+    if failed:
+        what = _failed(report, failed)
+    elif report.comparison:  # inconclusive, where that is red
+        *what, last = _held(replace(report, verdict="inconclusive"), report.comparison)
+        what = (*what, last.rstrip("."))
+    else:
+        what = ("The change",)
     return (*what, "; accepted by ", Name(who), *((": “", reason, "”") if reason else ()), ".")
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from gate.explain.ask import asked
 from gate.figures import fmt_size, plural
+from gate.reports.escape import clean
 from gate.reports.report import REPORT_ARTIFACT, Report
 from gate.reports.rows import is_blind
 from gate.reports.words import Name, Sentence
 from gate.statistics.bootstrap import FEW_CHANGES
 
 _SEVERAL = 2
+_LONGEST_ID = 200  # longer ones nobody copies
 
 
 def is_local(report: Report) -> bool:
@@ -71,8 +73,12 @@ def unanswerable(count: int) -> str:
 
 
 def why_one_moved(report: Report) -> tuple[str, ...]:
-    """Commands that explain the worst of the lost queries that may be looked at; empty where there is none, or none can be given."""
+    """Commands that explain the worst of the lost queries that may be looked at; empty where there is none, or none can be given: a command
+    is copied as it is shown, and what cannot be shown as it is (a control character, two spaces in a row) would be another command."""
     if report.comparison is None or not report.explain:
         return ()
-    worst = next((change.id for change in report.comparison.lost if not is_blind(report, change.id)), None)
-    return asked(report.explain, worst) if worst is not None else ()
+    for change in report.comparison.lost:
+        if not is_blind(report, change.id) and len(change.id) <= _LONGEST_ID and clean(change.id) == change.id:
+            lines = asked(report.explain, change.id)
+            return lines if all(clean(line) == line for line in lines) else ()
+    return ()

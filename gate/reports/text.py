@@ -25,7 +25,7 @@ _OUTCOMES = {"pass": "ok", "fail": "FAIL", "inconclusive": "open"}
 
 def render_text(report: Report, color: bool = False, columns: int = 0) -> str:
     """Lines of text; ends with a newline. ``color``: the same characters, painted; ``columns``: of the terminal, 0: lines may be long."""
-    lines = [guard(line.rstrip()) for line in cells.wrapped(_squeezed(_lines(report)), columns)]
+    lines = [guard(line.rstrip()) for line in cells.wrapped(_squeezed(_lines(report)), columns, _commands(report))]
     if color:
         code = "31" if report.exit_code else _COLORS.get(report.verdict, "33")
         verdict, gap, rest = lines[0].partition("  ")
@@ -228,9 +228,13 @@ def _documents(row: rows.FlipRow) -> tuple[str, str]:
 
 
 def _explain(report: Report) -> Iterator[str]:
-    if lines := remarks.why_one_moved(report):
+    if lines := _commands(report):
         yield "Why one of them moved"
-        yield from (f"  {clean(line, 600)}" for line in lines)
+        yield from lines
+
+
+def _commands(report: Report) -> list[str]:
+    return [f"  {line}" for line in remarks.why_one_moved(report)]
 
 
 def _tags(report: Report) -> Iterator[str]:

@@ -3,16 +3,20 @@
 import gzip
 import json
 import re
+import shlex
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from gate import pipeline
+from gate.cli import build_parser
 from gate.delivery import write_summary
 from gate.golden.read import read_golden
 from gate.policy import Policy
 from gate.references import Reference
 from gate.reports.annotations import annotations
+from gate.reports.comment import render_comment
 from gate.reports.files import write_reports
 from gate.reports.junit import render_junit
 from gate.reports.scores import scores_text
@@ -32,6 +36,24 @@ def test_text_without_colour_has_no_escape_sequence_and_with_colour_says_the_sam
     plain, painted = render_text(report), render_text(report, color=True)
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+
+
+COMMAND = "retrieval-gate explain QUERY_ID --golden golden.jsonl --baseline main.jsonl.gz --candidate new.jsonl.gz"
+
+
+def test_a_command_is_one_line_however_narrow_the_terminal():
+    text = render_text(replace(build.failing(), explain=(COMMAND,)), columns=60)
+    assert f"  {COMMAND.replace('QUERY_ID', 'q000')}\n" in text
+    assert max(len(line) for line in text.splitlines() if "retrieval-gate explain" not in line) <= 60
+
+
+@pytest.mark.parametrize("odd", ["two  spaces", "\u202eevil", "\x1b[31mred", "tab\there", "x" * 201])
+def test_no_command_names_what_cannot_be_copied_as_it_is_shown(odd):
+    report = replace(build.make([q(odd, 1, None), q("--it's", 1, None), q("z")]), explain=(COMMAND,))
+    for text in (render_text(report), render_comment(report)):
+        line, = (line.strip() for line in text.splitlines() if "retrieval-gate explain" in line)
+        assert build_parser().parse_args(shlex.split(line)[1:]).query == "--it's"
+    assert "retrieval-gate explain" not in render_text(replace(build.make([q(odd, 1, None), q("z")]), explain=(COMMAND,)))
 
 
 def test_no_line_of_the_text_is_a_workflow_command():

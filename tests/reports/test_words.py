@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.figures import fmt_delta, fmt_pair, fmt_size, fmt_value, plural
 from gate.policy import Policy, Protected
-from gate.reports.advice import advice
+from gate.reports.advice import advice, shows_approval
+from gate.reports.beside import share
 from gate.reports.headline import headline
 from gate.reports.report import InputChange
 from gate.reports.words import fmt_ms, marked, plain
@@ -72,6 +75,40 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
     text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
     assert text.startswith("The protected tag `codes` got worse and the average hides it: nDCG@10 fell by 0.100 over 10 queries (0.05 is "
                            "allowed), while it rose by 0.012 over the other 90. Over all it rose by 0.001; no query lost or found its ")
+
+
+def test_an_average_that_shows_the_fall_of_a_protected_tag_hides_nothing():
+    tagged = [q(f"a{i}", 1, None if i < 4 else 1, tags=["t"]) for i in range(10)]
+    text = sentence(build.make([*tagged, *(q(f"b{i}") for i in range(30))], Policy(protected=(Protected("t", 0.01),))))
+    assert text.startswith("The protected tag `t` got worse: nDCG@10 fell by 0.400 over 10 queries (0.01 is allowed). Over all it fell by "
+                           "0.100; 4 queries lost")
+    lines = [q(f"a{i}", 1, 2 if i < 3 else 1, tags=["t"]) for i in range(40)]
+    text = sentence(build.make(lines, Policy(protected=(Protected("t", 0.01),), tolerance=0.2)))
+    assert text == ("The protected tag `t` got worse: nDCG@10 fell by 0.028 over 40 queries (0.01 is allowed); no query lost or found its "
+                    "answer, 3 ranked lower.")
+
+
+RED = Policy(inconclusive="fail")
+UNSETTLED = [q(f"a{i}", 1, None if i < 2 else 1) for i in range(60)]
+
+
+def test_what_is_accepted_though_nothing_was_shown_is_told_as_it_is():
+    report = build.make(UNSETTLED, RED, approval=build.APPROVED)
+    assert report.verdict == "accepted" and sentence(report) == (
+        "nDCG@10 fell by 0.033 (95 % interval −0.115 to +0.038): a drop of 0.02 can be neither shown nor ruled out; 2 queries lost their "
+        "answer, none found one; accepted by `bob`: “codes are now found by the code index; see #11”.")
+    assert report.checks[-1].sentence.endswith("what could not be decided is accepted.")
+
+
+def test_a_red_check_that_could_not_decide_says_who_may_accept_it():
+    report = build.make(UNSETTLED, RED)
+    assert report.exit_code == 4 and "sets the label `baseline-update`; this check then turns green" in plain(advice(report))
+    assert shows_approval(build.make(UNSETTLED, RED, approval=replace(build.NOT_YET, label_present=False)))
+    assert "label" not in plain(advice(build.make(UNSETTLED)))
+
+
+def test_a_share_is_all_or_nothing_only_where_it_is():
+    assert [share(x) for x in (0, 1 / 3000, 0.125, 2999 / 3000, 1)] == ["0.0 %", "under 0.1 %", "12.5 %", "over 99.9 %", "100.0 %"]
 
 
 def test_a_floor_alone_is_told_with_what_the_rankings_did():
