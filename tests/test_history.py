@@ -1,6 +1,7 @@
 """Records of main over time: slow decay is visible, and fixed labels are none."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -25,8 +26,8 @@ def record(day, lost=(), *, kind="latest", ids=IDS, **more):
     rankings = {i: Ranking(["x"] if i in lost else [f"d{i}", "x"]) for i in ids}
     why = {"approved": Provenance("approved", pull_request=7, approver="maya", reason="a better chunker")}.get(kind, Provenance(kind))
     hits = 1 - len(set(lost) & set(ids)) / len(ids)
-    return Record("docs", rankings, "sha256:g", created=f"2026-01-{day:02}T00:00:00Z", commit=f"{day:040x}", provenance=why, depth=2,
-                  metrics={"ndcg@10": hits, "hit@5": hits}, **more)
+    return Record("docs", rankings, "sha256:g", created=f"2026-01-{day:02}T00:00:00Z", commit=f"{day:040x}", provenance=why,
+                  **({"depth": 10, "metrics": {"ndcg@10": hits, "hit@5": hits}} | more))
 
 
 DECAY = [record(1, kind="bootstrap"), *(record(2 + n, IDS[:n]) for n in range(1, 9)), record(12, IDS[:10], kind="approved")]
@@ -50,6 +51,18 @@ def test_a_label_that_was_fixed_since_is_no_change():
     other = golden_set({i: ["x"] for i in IDS})
     found = history_of(DECAY, other, METRICS)
     assert found.since["hit@5"].delta == 0 and found.points[0].metrics["hit@5"] == found.points[-1].metrics["hit@5"] == 1.0
+
+
+def test_a_record_whose_rankings_end_before_a_metric_does_has_no_value_of_it_and_a_larger_depth_is_no_gain():
+    def found_at(day, rank, depth):
+        rankings = {i: Ranking([*(f"x{n}" for n in range(1, rank)), f"d{i}", *(f"y{n}" for n in range(10))][:depth]) for i in IDS}
+        return replace(record(day), rankings=rankings, depth=depth)
+
+    found = history_of([found_at(1, 7, 5), found_at(2, 7, 10), found_at(3, 8, 10)], GOLDEN, METRICS)
+    assert [sorted(point.metrics) for point in found.points] == [["hit@5"], ["hit@5", "ndcg@10"], ["hit@5", "ndcg@10"]]
+    assert found.since["ndcg@10"].delta < 0 and found.tags_since["codes"].delta < 0 and found.points[0].tags == {}
+    assert "1 record has no value of a metric that looks deeper than the results reach." in history_text(found)
+    assert "ndcg@10" not in history_of([found_at(1, 7, 10), found_at(2, 7, 5)], GOLDEN, METRICS).since
 
 
 def test_only_queries_that_all_have_answered_count():

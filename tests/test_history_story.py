@@ -203,16 +203,17 @@ def test_texts_of_a_history_are_shown_and_never_run(kept):
     assert "\u202e" not in html.split('id="history"')[1].split('id="data"')[0]
 
 
-def test_runs_over_other_splits_are_no_points_of_one_line(fake, tmp_path, capsys):
+@pytest.mark.parametrize("store", STORES)
+def test_runs_over_other_splits_are_no_points_of_one_line(fake, tmp_path, capsys, store):
     lines = [json.loads(line) for line in golden().splitlines()]
     for line in lines[::3]:
         line["split"] = "blind"
-    config = CONFIG + "tiers: {nightly: {splits: [dev, blind]}}\nsplits: [dev]\n"
+    config = STORES[store] + "tiers: {nightly: {splits: [dev, blind]}}\nsplits: [dev]\n"
     story = Story(fake, tmp_path, capsys, FILES | {"golden.jsonl": written(lines), "retrieval-gate.yml": config})
-    story.store = "artifact"
+    story.store = store
     story.on_push()
     pushed(story, 1, "a")
-    assert story.on_schedule().code == 0
+    assert [story.on_schedule().outputs["baseline-updated"] for _ in range(3)][1:] == ["no" if store == "branch" else "carried"] * 2
     assert [point["splits"] for point in points(story)] == [["dev"], ["dev"], ["blind", "dev"]]
     story.on_pull(story.pull({"b": "x"}), "opened")
     assert len(drawn(page(story))) == 3 and "1 run over other splits is left out." in page(story)

@@ -17,10 +17,10 @@ from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, manifest_bytes
 from gate.baseline.record import Record, pack
 from gate.baseline.search import MAX_CLOSE, RECREATE, Search
 from gate.baseline.settle import APART, EARLIER, LATER, SAME, settle
-from gate.baseline.shelf import Item
+from gate.baseline.shelf import Item, Loaded
 from gate.baseline.standing import UNUSABLE, Standing, newest_standing
 from gate.baseline.stores import Published, check_publishable
-from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history
+from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history, tells_more
 from gate.errors import GitHubError, InvalidInput
 from gate.github.branches import MAX_BLOB, Branch, Rewriting, blob_sha
 from gate.github.failures import Conflict, Forbidden, Unprocessable
@@ -89,7 +89,7 @@ class BranchStore:
             tip, others = self._shelf.tip, [item for item in items if item.run_id != int(manifest.run_id)]
             look = Lookups(self._repository, self._wanted.default_branch, self._shelf)
             other = newest_standing(others, self._wanted, self._shelf, look)
-            if self._unchanged(manifest, latest, other, others):
+            if self._unchanged(manifest, latest, other, others, history):
                 return self._nothing(record)
             seen = other is None or other.item.source.sha in self._seen
             order = _order(look, manifest.head_sha, other.manifest.head_sha) if other else APART
@@ -101,7 +101,7 @@ class BranchStore:
                 history = tuple(point._replace(digest=followed.digest) if point.digest == record.digest else point for point in history)
                 data, base, record = pack(followed), settled.parent, followed
                 manifest = replace(manifest, record_digest=record.digest)
-            told = merged(self._told(other), history) if other and not seen else history
+            told = merged(self._told(other.loaded), history) if other and not seen else history
             done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
                 url = f"{self._url}/tree/{done}/{self._wanted.gate}"
@@ -109,10 +109,10 @@ class BranchStore:
         raise Conflict(f"the branch `{self._branch.name}` moved {MAX_TRIES} times while this run tried to store its baseline", 409,
                        "run the job again")
 
-    def _told(self, other: Standing) -> tuple[Point, ...]:
-        """The history that another run has stored while this one was under way."""
+    def _told(self, loaded: Loaded) -> tuple[Point, ...]:
+        """The history that another run has stored."""
         try:
-            return read_history(other.loaded.history, self._wanted.gate) or ()
+            return read_history(loaded.history, self._wanted.gate) or ()
         except (InvalidInput, GitHubError):
             return ()
 
@@ -148,9 +148,10 @@ class BranchStore:
                               "let the gate write with the job's own token, or with that of an app: a person's token signs nothing")
         return str(made["sha"])
 
-    def _unchanged(self, manifest: Manifest, latest: Record | None, other: Standing | None, others: Sequence[Item]) -> bool:
-        """Whether the branch says already what this run would write: the same commit, baseline, rankings and verdict. What a run stored
-        that ended red is no baseline by itself, but a red main that runs every night need not write it again."""
+    def _unchanged(self, manifest: Manifest, latest: Record | None, other: Standing | None, others: Sequence[Item],
+                   history: Sequence[Point]) -> bool:
+        """Whether the branch says already what this run would write: the same commit, baseline, rankings, verdict and point of the history.
+        What a run stored that ended red is no baseline by itself, but a red main that runs every night need not write it again."""
         if manifest.state != "carried" or latest is None or not others:
             return False
         top, stands = others[0], other is not None and other.item is others[0]
@@ -161,7 +162,8 @@ class BranchStore:
             there = loaded.manifest
             verdicts = {there.verdict, manifest.verdict}
             return ((there.head_sha, there.record_digest) == (manifest.head_sha, manifest.record_digest)
-                    and (len(verdicts) == 1 or verdicts <= set(CLEAN)) and same_answers(latest, loaded.latest()))
+                    and (len(verdicts) == 1 or verdicts <= set(CLEAN)) and same_answers(latest, loaded.latest())
+                    and not tells_more(history, self._told(loaded), manifest.head_sha))
         except UNUSABLE:
             return False
 

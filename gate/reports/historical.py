@@ -53,7 +53,9 @@ def scored_words(found: History) -> str:
         return "Means as each record has them: labels and queries may have changed between them (give --golden to score them all anew)."
     left = f"; {plural(found.left_out, 'query')} answered by some of them only {'is' if found.left_out == 1 else 'are'} left out" \
         if found.left_out else ""
-    return f"All records scored anew under today's labels, over {plural(found.n, 'query')}{left}."
+    shallow = f" {plural(found.shallow, 'record')} {'has' if found.shallow == 1 else 'have'} no value of a metric that looks deeper " \
+        "than the results reach." if found.shallow else ""
+    return f"All records scored anew under today's labels, over {plural(found.n, 'query')}{left}.{shallow}"
 
 
 def _lines(found: History) -> Iterator[str]:
