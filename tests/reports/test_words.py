@@ -80,8 +80,8 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
 def test_an_average_that_shows_the_fall_of_a_protected_tag_hides_nothing():
     tagged = [q(f"a{i}", 1, None if i < 4 else 1, tags=["t"]) for i in range(10)]
     text = sentence(build.make([*tagged, *(q(f"b{i}") for i in range(30))], Policy(protected=(Protected("t", 0.01),))))
-    assert text.startswith("The protected tag `t` got worse: nDCG@10 fell by 0.400 over 10 queries (0.01 is allowed). Over all queries it fell by "
-                           "0.100; 4 queries lost")
+    assert text.startswith("The protected tag `t` got worse: nDCG@10 fell by 0.400 over 10 queries (0.01 is allowed). Over all queries it "
+                           "fell by 0.100; 4 queries lost")
     lines = [q(f"a{i}", 1, 2 if i < 3 else 1, tags=["t"]) for i in range(40)]
     text = sentence(build.make(lines, Policy(protected=(Protected("t", 0.01),), tolerance=0.2)))
     assert text == ("The protected tag `t` got worse: nDCG@10 fell by 0.028 over 40 queries (0.01 is allowed); no query lost or found its "
