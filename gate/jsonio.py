@@ -103,9 +103,9 @@ def sha256(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def read_lines(path: Path, limit: int = MAX_TEXT_BYTES) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers from 1, as text without their ends. See :func:`read_bytes` for what is raised."""
-    for number, _, line in read_bytes(path, limit):
+    for number, _, line in read_bytes(path):
         if text := text_of(line, path, number):
             yield number, text
 

@@ -40,7 +40,7 @@ def plain(error: object) -> str:
 
 
 @contextmanager
-def spoken(doing: str, cure: str = "see what the Docker engine says of it") -> Iterator[None]:
+def spoken(doing: str) -> Iterator[None]:
     """Turns what goes wrong between the gate and the engine into a :class:`RetrieverFailed`. ``doing``: what was tried."""
     import requests
     import urllib3
@@ -49,4 +49,4 @@ def spoken(doing: str, cure: str = "see what the Docker engine says of it") -> I
     try:
         yield
     except (DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise RetrieverFailed(f"{doing}: {plain(error)}", cure) from None
+        raise RetrieverFailed(f"{doing}: {plain(error)}", "see what the Docker engine says of it") from None

@@ -58,15 +58,15 @@ class Artifact:
     head_sha: str
 
 
-def list_artifacts(repository: Repository, name: str, max_pages: int = MAX_PAGES) -> list[Artifact]:
+def list_artifacts(repository: Repository, name: str) -> list[Artifact]:
     """Everything of exactly that name, whoever made it, newest first; expired ones too as long as GitHub remembers them.
 
-    At most ``max_pages`` × 100: strangers can add to this list, and the newest come first.
+    At most the newest thousand: strangers can add to this list, and the newest come first.
     """
     found: list[Artifact] = []
     try:
         for item in repository.transport.pages(
-            f"{repository.path}/actions/artifacts", {"name": name}, key="artifacts", max_pages=max_pages
+            f"{repository.path}/actions/artifacts", {"name": name}, key="artifacts", max_pages=MAX_PAGES
         ):
             found.append(_artifact(item))
     except TooMany:
@@ -74,14 +74,14 @@ def list_artifacts(repository: Repository, name: str, max_pages: int = MAX_PAGES
     return sorted((item for item in found if item.name == name), key=lambda item: item.id, reverse=True)
 
 
-def list_run_artifacts(repository: Repository, run_id: int, name: str = "", max_pages: int = 1) -> list[Artifact]:
-    """The artifacts of one run, all of them or those of exactly that name, newest first; at most ``max_pages`` × 100, since a
+def list_run_artifacts(repository: Repository, run_id: int, name: str = "") -> list[Artifact]:
+    """The artifacts of one run, all of them or those of exactly that name, newest first; at most a hundred, since a
     run's own code decides how many there are."""
     found: list[Artifact] = []
     query = {"name": name} if name else {}
     try:
         for item in repository.transport.pages(
-            f"{repository.path}/actions/runs/{run_id}/artifacts", query, key="artifacts", max_pages=max_pages
+            f"{repository.path}/actions/runs/{run_id}/artifacts", query, key="artifacts", max_pages=1
         ):
             found.append(_artifact(item))
     except TooMany:

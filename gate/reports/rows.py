@@ -191,8 +191,10 @@ def tag_rows(report: Report) -> list[TagRow]:
 _HALF_WIDTH = 10
 
 
-def picture(paired: Paired, scale: float, half: int = _HALF_WIDTH) -> str:
-    """An interval on a line of 2·half + 1 characters: ``····├──●─┤┊········``. One that excludes zero never touches the zero."""
+def picture(paired: Paired, scale: float) -> str:
+    """An interval on a line of 21 characters: ``····├──●─┤┊·········``. One that excludes zero never touches the zero."""
+    half = _HALF_WIDTH
+
     def column(value: float) -> int:
         at = round(value / scale * half)
         if abs(value) > 1e-12 and at == 0:

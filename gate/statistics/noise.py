@@ -63,9 +63,9 @@ def _variance(values: Sequence[float]) -> float:
     return max(math.fsum(d * d for d in away) - math.fsum(away) ** 2 / len(values), 0.0) / (len(values) - 1)
 
 
-def round_up(value: float, digits: int = 2) -> float:
-    """The smallest number with so many significant digits that is not below ``value`` > 0, but for float noise: what to write into a
+def round_up(value: float) -> float:
+    """The smallest number with two significant digits that is not below ``value`` > 0, but for float noise: what to write into a
     configuration."""
-    place = digits - 1 - math.floor(math.log10(value))
+    place = 1 - math.floor(math.log10(value))
     # By way of the text, so that the number is the double that a configuration with these digits gives.
     return float(f"{math.ceil((value - FLOAT_NOISE) * 10.0**place)}e{-place}")

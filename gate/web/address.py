@@ -76,9 +76,9 @@ class Address(NamedTuple):
         return Target(url, (names[0], names[1]) if login else None)
 
 
-def read_address(section: Section, key: str = "url", placeholders: bool = False, required: bool = True) -> Address:
+def read_address(section: Section, key: str = "url", placeholders: bool = False) -> Address:
     """Remembers a fault for ``key``. ``placeholders``: whether ``{query}`` and ``{n}`` may stand in its query part."""
-    text = section.text(key, "", required=required).strip()
+    text = section.text(key, "", required=True).strip()
     read_secret_text(section, key, text)
     if not text:
         return Address()
