@@ -9,11 +9,11 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from gate import __version__
+from gate.terminal import columns
 
 _HOMES = dict.fromkeys(("evaluate", "history", "explain", "golden_plan"), "gate.looking")
 
@@ -219,18 +219,12 @@ class _Help(argparse.HelpFormatter):
     """The usual layout. argparse makes a formatter for every option it is told of, and looks for the terminal each time; once is enough."""
 
     def __init__(self, prog: str, **layout: int) -> None:
-        super().__init__(prog, width=_columns() - 2, **layout)
+        super().__init__(prog, width=_width() - 2, **layout)
 
 
 @lru_cache(maxsize=1)
-def _columns() -> int:
-    """As shutil.get_terminal_size has them, which costs more to import than all of the parser."""
-    with suppress(ValueError):
-        if (columns := int(os.environ.get("COLUMNS", 0))) > 0:
-            return columns
-    with suppress(ValueError, OSError, AttributeError):  # no terminal, or no output at all
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
-    return 80
+def _width() -> int:
+    return columns(os.environ, True) or 80
 
 
 def _command(group: argparse._SubParsersAction, name: str, text: str, function: str = "") -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gate import jsonio
+from gate.terminal import color_wanted, columns
 
 
 def harmless(text: str) -> str:
@@ -28,9 +29,9 @@ def show(text: str, color: bool = False) -> None:
     """Lines that were asked for, on standard output. ``color``: painted where the terminal takes it."""
     lines = harmless(text.rstrip("\n"))
     if color:
-        from gate.reports.paint import painted, wanted
+        from gate.reports.paint import painted
 
-        if wanted(os.environ, sys.stdout is not None and sys.stdout.isatty()):
+        if color_wanted(os.environ, sys.stdout is not None and sys.stdout.isatty()):
             lines = "\n".join(map(painted, lines.split("\n")))
     print(lines)
 
@@ -38,10 +39,8 @@ def show(text: str, color: bool = False) -> None:
 def show_report(render: Callable[[bool, int], str]) -> None:
     """What ``render`` makes of (painted, columns of the terminal or 0), on standard output. It has made its text harmless: escape
     sequences in it are ours."""
-    from gate.reports.paint import columns, wanted
-
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    print(render(wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
+    print(render(color_wanted(os.environ, terminal), columns(os.environ, terminal)), end="")
 
 
 def show_json(value: Any) -> None:

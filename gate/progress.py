@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from gate.reports.paint import columns
+from gate.terminal import columns
 
 Progress = Callable[[int, int], None]
 _EVERY, _BAR_EVERY = 5.0, 0.1

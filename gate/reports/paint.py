@@ -1,12 +1,8 @@
-"""Colour for a terminal, put on lines that are complete without it. Nothing is said by colour alone."""
+"""Colour for a terminal, put on lines that are complete without it. Nothing is said by colour alone. Pure."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Mapping
-from contextlib import suppress
 
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
 _OUTCOME = re.compile(r"^( +)(FAIL|open|ok)(?=  )")
@@ -17,27 +13,6 @@ _HEAD = re.compile(r"^[A-Z][^|]{2,80}$")
 _QUERY = re.compile(r"^( {2})(\S+)(   ?)(?=(?:\d+|not found) -> )")
 _COLUMNS = re.compile(r"^  (?:metric|query|tag|document|share|against)\b.*$")
 _NOTE = re.compile(r"^  (note|warning): |^    Likely: ")
-
-
-def wanted(environ: Mapping[str, str], terminal: bool) -> bool:
-    """By NO_COLOR (https://no-color.org), FORCE_COLOR, TERM, and whether there is a terminal at all."""
-    if environ.get("NO_COLOR"):
-        return False
-    if environ.get("FORCE_COLOR", "") not in ("", "0"):
-        return True
-    return terminal and environ.get("TERM") != "dumb"
-
-
-def columns(environ: Mapping[str, str], terminal: bool) -> int:
-    """Of the terminal that standard output is; 0 where it is none: what is piped is not broken."""
-    if not terminal:
-        return 0
-    with suppress(ValueError):
-        if (found := int(environ.get("COLUMNS", ""))) > 0:
-            return found
-    with suppress(ValueError, OSError, AttributeError):
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
-    return 0
 
 
 def paint(text: str, code: str) -> str:

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from gate.reports.paint import painted, wanted
+from gate.reports.paint import painted
 from gate.reports.text import render_text
+from gate.terminal import color_wanted
 from tests.reports import build
 
 
@@ -14,7 +15,7 @@ from tests.reports import build
     ({"FORCE_COLOR": "1"}, False, True), ({"FORCE_COLOR": "0"}, False, False), ({"TERM": "dumb"}, True, False),
     ({"NO_COLOR": ""}, True, True)])
 def test_who_wants_colour(environ, terminal, colour):
-    assert wanted(environ, terminal) is colour
+    assert color_wanted(environ, terminal) is colour
 
 
 @pytest.mark.parametrize("name", build.EVERY)
