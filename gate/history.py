@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gate.baseline.record import Record
 from gate.comparison import SMALL_STRATUM, Method, Paired, pair
 from gate.errors import InvalidInput
 from gate.figures import plural
@@ -17,6 +16,7 @@ from gate.statistics.multiplicity import benjamini_hochberg
 from gate.validity import too_deep
 
 if TYPE_CHECKING:
+    from gate.baseline.record import Record
     from gate.reports.report import Report
 
 

@@ -42,7 +42,9 @@ from gate.world import World
 
 @dataclass
 class Step:
-    """One run of the action on one event; what is learnt on the way is kept, so that a failure report has it too."""
+    """One run of the action on one event. What is learnt on the way is kept, so that a failure report has it too: ``rules``, which decide,
+    are the base branch's where it has readable ones (``unreadable``: it has others); ``comment``: when there is to be one, by those rules;
+    ``updated``: what has become of the baseline; ``extra``: files for the report's folder and artifact, a proposed baseline."""
 
     inputs: Inputs
     context: Context
@@ -52,14 +54,14 @@ class Step:
     world: World = World()
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
-    settings: Settings | None = None
-    evaluated: Evaluated | None = None
-    around: Circumstances = Circumstances()
-    updated: str = "no"
-    unreadable: bool = False
-    comment: str = ""
-    rules: Settings | None = None
-    extra: dict[str, bytes] = field(default_factory=dict)
+    settings: Settings | None = field(default=None, init=False)
+    evaluated: Evaluated | None = field(default=None, init=False)
+    around: Circumstances = field(default=Circumstances(), init=False)
+    updated: str = field(default="no", init=False)
+    unreadable: bool = field(default=False, init=False)
+    comment: str = field(default="", init=False)
+    rules: Settings | None = field(default=None, init=False)
+    extra: dict[str, bytes] = field(default_factory=dict, init=False)
 
     def run(self, mode: Mode, files: Mapping[str, str]) -> int:
         """Evaluate, compare, publish where that is this event's right, deliver."""
@@ -77,10 +79,7 @@ class Step:
         if self.extra:
             self.updated = "proposed"
         if settings:
-            names = f"{settings.baseline.artifact}-{settings.gate}", settings.baseline.path
-            url = report.baseline_info.url if report.baseline_info else ""
-            report = replace(report, explain=of_workflow(str(report.metadata.get("run_id") or ""), REPORT_ARTIFACT + report.gate,
-                                                         url, names, self.inputs.config, settings.tier))
+            report = replace(report, explain=self._commands(report, settings))
         if evaluated:
             show_printed(evaluated.printed)
         outside = Outside(self.context, self.workspace, self.inputs.report_dir, files, self.repository, self._upload)
@@ -88,6 +87,11 @@ class Step:
         return deliver(report, outside, run=run_lines(evaluated.shown) if evaluated else None, golden=golden,
                        comment=self.comment or (settings.comment if settings else "always"), baseline_updated=self.updated,
                        extra=self.extra)
+
+    def _commands(self, report: Report, settings: Settings) -> tuple[str, ...]:
+        names = f"{settings.baseline.artifact}-{settings.gate}", settings.baseline.path
+        return of_workflow(str(report.metadata.get("run_id") or ""), REPORT_ARTIFACT + report.gate,
+                           report.baseline_info.url if report.baseline_info else "", names, self.inputs.config, settings.tier)
 
     def _failed(self, error: GateError) -> Report:
         return pipeline.failure_report(error, self.settings.policy if self.settings else Policy(), self.around)
