@@ -93,7 +93,7 @@ class Step:
 
     def _judge(self, mode: Mode) -> Report:
         tier = self.inputs.tier or tier_of(self.context.event)
-        self._know(tier=tier)
+        self._know(tier=tier, **({"branch": self.context.default_branch} if mode is Mode.PUBLISH else {}))
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides, tier)
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
