@@ -19,6 +19,7 @@ def test_the_first_run_on_main_makes_the_baseline_and_says_so(story):
     outcome = story.on_push()
     assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "no-baseline", "bootstrap")
     assert "This run is the baseline from now on" in outcome.summary
+    assert "Merge when ready" not in outcome.summary and "from now on every pull request is compared with it" in outcome.summary
     manifest, record = newest(story)
     assert manifest.state == "bootstrap" and record.commit == story.repo.tip and len(record.rankings) == N
 
@@ -58,6 +59,7 @@ def test_merged_without_a_label_the_baseline_is_carried_byte_for_byte_and_main_i
     old = newest(started)[1]
     outcome = started.merged(started.pull(HARM))
     assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (1, "fail", "carried")
+    assert "bring a fix by another pull request" in outcome.summary and "push again" not in outcome.summary
     manifest, record = newest(started)
     assert manifest.state == "carried" and record.digest == old.digest and record.commit == old.commit
     # The next pull request is still compared with what was approved.
