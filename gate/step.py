@@ -98,7 +98,7 @@ class Step:
 
     def _judge(self, mode: Mode) -> Report:
         tier = self.inputs.tier or tier_of(self.context.event)
-        self._know(tier=tier)
+        self._know(tier=tier, **({"branch": self.context.default_branch} if mode is Mode.PUBLISH else {}))
         settings = self.settings = load_settings(self.workspace / self.inputs.config, self.workspace, self.inputs.overrides, tier)
         self.around = replace(self.around, gate=settings.gate, show_queries=settings.show_queries, proposed=settings.policy.tolerance)
         # Before anything of this change can fail: whether it gets a comment is for the base branch to say.
@@ -184,7 +184,8 @@ class Step:
             return self._published(report, done)
         provenance = grant.provenance or first_provenance(self.repository, self.context, found)
         report = self._assess(evaluated, None, settings)
-        if report.verdict == "no-baseline":
+        # Below a floor there is none either, unless somebody has approved just that.
+        if report.verdict == "no-baseline" or (report.verdict == "accepted" and grant.provenance):
             done = publisher.overwrite(report, provenance, "")
             words = first_words(found, provenance) if done.state != "no" else ()
             report = self._published(replace(report, notes=(*report.notes, *words)), done)

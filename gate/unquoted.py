@@ -25,7 +25,7 @@ def unquoted(ranking: Ranking) -> Ranking:
 
 def unquoted_problems(problems: Iterable[str], queries: Iterable[Query]) -> list[str]:
     """Each problem's own sentence, without the output that came with it and without the text of any query."""
-    texts = sorted({query.text for query in queries if len(query.text) >= _SHORTEST}, key=len, reverse=True)
+    texts = sorted({form for query in queries for form in _forms(query.text) if len(form) >= _SHORTEST}, key=len, reverse=True)
     found = []
     for problem in problems:
         line = problem.partition("\n")[0]
@@ -34,3 +34,14 @@ def unquoted_problems(problems: Iterable[str], queries: Iterable[Query]) -> list
                 line = line.replace(text, "…")
         found.append(line)
     return found
+
+
+def _forms(text: str) -> set[str]:
+    """As messages have it: as it is, on one line, in an address, in JSON or as Python writes it."""
+    import json
+    from urllib.parse import quote, quote_plus
+
+    if text.isalnum() and text.isascii():
+        return {text}
+    return {text, " ".join(text.split()), quote(text, errors="replace"), quote(text, safe="", errors="replace"),
+            quote_plus(text, errors="replace"), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}

@@ -19,8 +19,30 @@ def test_the_first_run_on_main_makes_the_baseline_and_says_so(story):
     outcome = story.on_push()
     assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "no-baseline", "bootstrap")
     assert "This run is the baseline from now on" in outcome.summary
+    assert "Merge when ready" not in outcome.summary and "from now on every pull request is compared with it" in outcome.summary
     manifest, record = newest(story)
     assert manifest.state == "bootstrap" and record.commit == story.repo.tip and len(record.rankings) == N
+
+
+def test_a_first_run_below_a_floor_makes_the_baseline_only_when_that_was_approved(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, {"README.md": "x"})
+    brings = {"retrieval-gate.yml": CONFIG + "policy: {floors: {ndcg@10: 0.95}}\n", "golden.jsonl": golden(), "run.jsonl": run(lost=30),
+              GATE_PATH: "x"}
+    pr = story.pull(brings)
+    assert story.on_pull(pr, "opened").code == 1
+    story.approve(pr)
+    assert story.on_pull(pr).verdict == "accepted"
+    outcome = story.merged(pr)
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (0, "accepted", "approved")
+    assert newest(story)[1].provenance.approver == "maria" and "This run is the baseline from now on" in outcome.summary
+    assert story.on_pull(story.pull({"run.jsonl": run(lost=20)}), "opened").outputs["gained"] == "10"
+
+
+def test_a_first_run_below_a_floor_that_nobody_approved_makes_no_baseline(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, {"retrieval-gate.yml": CONFIG + "policy: {floors: {ndcg@10: 0.95}}\n", "golden.jsonl": golden(),
+                                           "run.jsonl": run(lost=30), GATE_PATH: "x"})
+    outcome = story.on_push()
+    assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (1, "fail", "no") and not story.baselines()
 
 
 def test_a_harmful_pull_request_is_red_and_its_one_comment_names_the_lost_queries(started):
@@ -58,6 +80,7 @@ def test_merged_without_a_label_the_baseline_is_carried_byte_for_byte_and_main_i
     old = newest(started)[1]
     outcome = started.merged(started.pull(HARM))
     assert (outcome.code, outcome.verdict, outcome.outputs["baseline-updated"]) == (1, "fail", "carried")
+    assert "bring a fix by another pull request" in outcome.summary and "push again" not in outcome.summary
     manifest, record = newest(started)
     assert manifest.state == "carried" and record.digest == old.digest and record.commit == old.commit
     # The next pull request is still compared with what was approved.

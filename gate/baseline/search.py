@@ -251,6 +251,7 @@ class Search:
         return Missing(
             "never",
             f"no run on the default branch has published a baseline `{name}` yet",
-            "merge the gate to the default branch; its first run there creates the baseline (README, «Baseline»)",
+            "merge the gate to the default branch; its first run there creates the baseline (README, «Baseline»). If it has run there, "
+            "see its report: a run that fails (below a floor, without a must-hit query) makes none",
             self._reasons(),
         )

@@ -7,6 +7,7 @@ from gate.reports.remarks import is_local
 from gate.reports.report import Report
 from gate.reports.words import Name, Sentence, gained_credibly, label_of, marked
 
+_EARLIER = "Most of the fall came with earlier changes on main. Find out which (each run on the default branch has its own report)"
 _MOST_QUERIES = 10_000  # beyond it a number would only be taken for a plan
 
 
@@ -28,6 +29,8 @@ def advice(report: Report) -> Sentence:
     verdict = report.verdict
     if is_local(report) and verdict in ("fail", "inconclusive", "pass", "no-baseline"):
         return _locally(report)
+    if report.metadata.get("branch") and (told := _landed(report)):
+        return told
     if verdict == "fail":
         return _fail(report)
     if verdict == "inconclusive":
@@ -51,6 +54,34 @@ def advice(report: Report) -> Sentence:
 def _how_to_approve(report: Report) -> Sentence:
     return ("somebody with write access who is not the author approves the head commit in a review that says why, and sets the label ",
             Name(label_of(report)))
+
+
+def _landed(report: Report) -> Sentence:
+    """On the default branch itself there is nothing to merge and no head commit to approve; empty where that makes no difference."""
+    verdict = report.verdict
+    next_one = ("a pull request that contains it is approved: ", *_how_to_approve(report))
+    if verdict == "accepted":
+        return ("Nothing more for this check: these rankings become the new baseline, whose record says who accepted them and why.",)
+    if verdict == "no-baseline" and not report.exit_code:
+        return ("Nothing for the rankings. This run makes the baseline; from now on every pull request is compared with it, query by "
+                "query.",)
+    if verdict == "pass" and gained_credibly(report):
+        return ("Nothing. The baseline stays where it is: a later change that loses this gain at once turns red, several small ones could "
+                "lose it unnoticed. It is locked in when ", *next_one, ".")
+    if verdict == "pass":
+        return ("Nothing.",)
+    if verdict == "fail":
+        look = "Look at the lost queries and bring" if _losses(report) else "Bring"
+        if _not_its_doing(report):
+            look = f"{_EARLIER} and bring"
+        names = _not_approvable(report)
+        if approvable(report):
+            return (f"{look} a fix by another pull request. If the change is intended, it becomes the baseline when ", *next_one, ".")
+        return (f"{look} a fix by another pull request.", *((" An approval cannot overrule ", *names, ".") if names else ()))
+    if verdict == "inconclusive":
+        color = "This gate counts an inconclusive comparison as failed." if report.exit_code else "Nothing is blocked by it."
+        return (*_settle(report), color, *([] if _unlabelled(report) else [" To know, add golden queries where the change acts."]))
+    return ()
 
 
 def _locally(report: Report) -> Sentence:
@@ -82,8 +113,7 @@ def _not_its_doing(report: Report) -> bool:
 def _fail(report: Report) -> Sentence:
     look = "Look at the lost queries, fix the change and push again. " if _losses(report) else "Fix the change and push again. "
     if _not_its_doing(report):
-        look = ("Most of the fall came with earlier changes on main. Find out which (each run on the default branch has its own report), "
-                "fix it there or here, and push again. ")
+        look = f"{_EARLIER}, fix it there or here, and push again. "
     if approvable(report):
         return (look, *_if_intended(report))
     names = _not_approvable(report)

@@ -84,6 +84,7 @@ def interval_method(report: Report) -> str:
 
 _LABELS = {
     "tier": "tier", "judged": "queries judged, by split", "set_aside": "queries set aside, by split",
+    "branch": "run on the default branch",
     "head_sha": "commit under test", "base_sha": "base commit", "pull_request": "pull request", "repository_url": "repository",
     "run_url": "run", "run_id": "run id", "run_attempt": "attempt", "golden_version": "golden set version",
     "golden_digest": "golden set digest", "snapshot_digest": "snapshot digest", "corpus_digest": "corpus digest",

@@ -60,7 +60,7 @@ class Report:
     (offers, what was cut); ``warnings`` come first: what may have moved the scores and is no change of the team's.
     ``metadata``: plain values: head_sha, base_sha, run_url, run_id, run_attempt, pull_request,
     golden_version, golden_digest, snapshot_digest, corpus_digest, policy_digest, retriever, versions, depth, seed, tier,
-    judged, set_aside.
+    judged, set_aside, branch (the default branch, in a run on it).
     ``noise``: what repeats of the candidate show, None without repeats.
     ``patterns``: what the worse queries have in common. ``history``: the points of the default branch with this run as the last one, None
     where nobody keeps them.

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -177,6 +178,26 @@ def test_on_a_command_line_the_advice_says_what_ci_would_do():
     assert told(build.local_first()) == "Nothing was compared. Write a record with `--record` and compare with `--baseline`."
     for make in (build.local, build.local_first):
         assert not {"push", "Merge"} & set(told(make()).split())
+
+
+LANDED = {key: value for key, value in build.METADATA.items() if key not in ("pull_request", "base_sha")} | {"branch": "main"}
+
+
+@pytest.mark.parametrize("name", build.EVERY)
+def test_what_is_on_the_default_branch_already_is_not_to_be_merged_or_pushed_again(name):
+    text = told(replace(build.EVERY[name](), metadata=LANDED))
+    assert not re.search(r"[Mm]erge when|the merge|push again|turns green", text) and text.endswith((".", "!", "?"))
+
+
+def test_on_the_default_branch_the_advice_says_how_it_becomes_the_baseline_or_is_mended():
+    approve = "a pull request that contains it is approved: somebody with write access who is not the author approves the head commit"
+    assert told(build.passing(metadata=LANDED)) == "Nothing."
+    assert f"It is locked in when {approve}" in told(build.gaining(metadata=LANDED))
+    assert told(build.failing(metadata=LANDED)).startswith("Look at the lost queries and bring a fix by another pull request. If the "
+                                                           f"change is intended, it becomes the baseline when {approve}")
+    assert "has its own report) and bring a fix by another" in told(replace(build.behind(), metadata=LANDED))
+    assert told(replace(build.no_baseline(), metadata=LANDED)).startswith("Nothing for the rankings. This run makes the baseline;")
+    assert told(build.accepted(metadata=LANDED)).endswith("become the new baseline, whose record says who accepted them and why.")
 
 
 def test_in_ci_the_advice_of_a_first_run_is_to_merge():
