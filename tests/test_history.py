@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gate.baseline.record import Provenance, Record, pack, unpack
+from gate.baseline.timeline import history_bytes
 from gate.cli import main
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
@@ -228,6 +229,15 @@ def test_records_that_share_no_query_with_the_run_cost_a_note_and_no_verdict(two
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "records") == code
     assert "there is no history: " in str(json.loads((two_runs / "out" / "report.json").read_text())["notes"])
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "nothing") == 2
+
+
+@pytest.mark.parametrize("command", ["history", "baseline show", "compare"])
+def test_a_runs_history_is_no_record_and_not_called_a_damaged_one(two_runs, command, capsys):
+    path = two_runs / "history.json"
+    path.write_bytes(history_bytes([Point("", "c", False, "", "", {"hit@5": 0.5}, {}, "s", "g")], "docs"))
+    code = compared(two_runs, "--out", two_runs / "out", "--history", path) if command == "compare" else main([*command.split(), str(path)])
+    said = capsys.readouterr().err
+    assert code == 2 and "not a record (it holds no rankings)" in said and "latest.json.gz" in said and "damaged" not in said
 
 
 def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_has_gained():
