@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gate.baseline.record import Provenance, Record, pack, unpack
+from gate.baseline.timeline import history_bytes
 from gate.cli import main
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
@@ -13,9 +14,11 @@ from gate.golden.read import read_golden
 from gate.history import History, Point, history_of
 from gate.reports.historical import history_text, sparkline
 from gate.reports.history_page import history_page, history_part
+from gate.reports.html import render_html
 from gate.runs import Ranking
 from gate.scoring.metrics import parse_metric
 from tests.conftest import golden_set
+from tests.reports import build
 
 METRICS = [parse_metric("ndcg@10"), parse_metric("hit@5")]
 IDS = [f"q{n}" for n in range(24)]
@@ -228,6 +231,15 @@ def test_records_that_share_no_query_with_the_run_cost_a_note_and_no_verdict(two
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "nothing") == 2
 
 
+@pytest.mark.parametrize("command", ["history", "baseline show", "compare"])
+def test_a_runs_history_is_no_record_and_not_called_a_damaged_one(two_runs, command, capsys):
+    path = two_runs / "history.json"
+    path.write_bytes(history_bytes([Point("", "c", False, "", "", {"hit@5": 0.5}, {}, "s", "g")], "docs"))
+    code = compared(two_runs, "--out", two_runs / "out", "--history", path) if command == "compare" else main([*command.split(), str(path)])
+    said = capsys.readouterr().err
+    assert code == 2 and "not a record (it holds no rankings)" in said and "latest.json.gz" in said and "damaged" not in said
+
+
 def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_has_gained():
     points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "first", "", {"hit@5": mean}, {}, "s", "g", here=n == 3)
               for n, mean in ((1, 0.5), (2, 0.9), (3, 0.8000004))]
@@ -235,3 +247,12 @@ def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_
     assert (line.first, line.last, line.delta) == ("0.900", "0.800", "−0.100") and line.ahead
     still = points[:2] + [points[2]._replace(metrics={"hit@5": 0.9000004})]
     assert history_part(History("docs", "hit@5", tuple(still))).metrics[0].delta == "0.000"  # what was stored is rounded
+
+
+def test_tags_of_a_report_are_said_to_come_in_the_order_that_they_come_in():
+    points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "first", "", {"hit@5": 0.9}, {"decay": decay, "now": now}, "s", "g", here=n == 3)
+              for n, decay, now in ((1, 0.9, 0.9), (2, 0.6, 0.9), (3, 0.6, 0.8))]
+    history = History("docs", "hit@5", tuple(points))
+    assert [(line.name, line.delta) for line in history_part(history).tags] == [("decay", "0.000"), ("now", "−0.100")]
+    part = render_html(replace(build.failing(), history=history)).split('id="history"')[1]
+    assert "What has moved most since its first point comes first." in part and "largest change first" not in part

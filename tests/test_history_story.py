@@ -167,6 +167,21 @@ def test_where_an_older_version_kept_none_it_begins_with_the_baseline_and_nothin
     assert [row[2] for row in drawn(html)] == ["1.000", "0.997", "0.997"] and "bootstrapped by the first run" in html
 
 
+def test_a_history_that_github_did_not_hand_over_in_time_is_not_begun_anew(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, FILES | {"retrieval-gate.yml": STORES["branch"]})
+    story.store = "branch"
+    story.on_push()
+    pushed(story, 1, "a")
+    before = points(story)
+    fake.fail_next("GET", "history.json", status=502, times=5)
+    outcome = pushed(story, 2, "b")
+    assert outcome.outputs["baseline-updated"] == "carried" and "is left out: " in outcome.report["notes"][0]
+    assert points(story)[:-1] == before and points(story)[-1]["commit"] == story.repo.tip
+    fake.fail_next("GET", "history.json", status=502, times=10)
+    before = points(story)
+    assert story.on_schedule().outputs["baseline-updated"] == "no" and points(story) == before
+
+
 POINT = {"created": "2026-01-01T00:00:00Z", "metrics": {"ndcg@10": 0.5}, "tags": {}}
 HOSTILE = {
     "no JSON": b"\xff{", "another thing": b"[1]", "another gate": {"gate": "other"}, "a later schema": {"schema": 2},

@@ -43,6 +43,7 @@ class BranchStore:
         self._wanted = home.wanted(f"{name}:{home.gate}")
         self._shelf = BranchShelf(self._branch, self._wanted, home.url, self._signs, home.clock)
         self._seen: frozenset[str] = frozenset()
+        self._unread = False
 
     # -- finding -------------------------------------------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ class BranchStore:
         default branch has stored something since, by an approval or by somebody's hand, nothing in it counts."""
         search = Search(self._repository, self._wanted, self._shelf, base_sha, own_run_id, self._clock())
         found = search.find()
-        self._seen = frozenset(item.source.sha for item in search.listed)
+        self._seen, self._unread = frozenset(item.source.sha for item in search.listed), search.history_unread
         rewriting = self._branch.last_rewriting()
         if rewriting is None or self._settled(search.listed, rewriting):
             return found
@@ -101,7 +102,8 @@ class BranchStore:
                 history = tuple(point._replace(digest=followed.digest) if point.digest == record.digest else point for point in history)
                 data, base, record = pack(followed), settled.parent, followed
                 manifest = replace(manifest, record_digest=record.digest)
-            told = merged(self._told(other.loaded), history) if other and not seen else history
+            # A history that could not be read when it was to be drawn is there all the same, and must not begin anew for that.
+            told = merged(self._told(other.loaded) or (), history) if other and (self._unread or not seen) else history
             done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
                 url = f"{self._url}/tree/{done}/{self._wanted.gate}"
@@ -109,12 +111,14 @@ class BranchStore:
         raise Conflict(f"the branch `{self._branch.name}` moved {MAX_TRIES} times while this run tried to store its baseline", 409,
                        "run the job again")
 
-    def _told(self, loaded: Loaded) -> tuple[Point, ...]:
-        """The history that another run has stored."""
+    def _told(self, loaded: Loaded) -> tuple[Point, ...] | None:
+        """The history that another run has stored; None when GitHub does not hand it over."""
         try:
             return read_history(loaded.history, self._wanted.gate) or ()
-        except (InvalidInput, GitHubError):
+        except InvalidInput:
             return ()
+        except GitHubError:
+            return None
 
     def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
                 history: Sequence[Point]) -> str:
@@ -163,7 +167,7 @@ class BranchStore:
             verdicts = {there.verdict, manifest.verdict}
             return ((there.head_sha, there.record_digest) == (manifest.head_sha, manifest.record_digest)
                     and (len(verdicts) == 1 or verdicts <= set(CLEAN)) and same_answers(latest, loaded.latest())
-                    and not tells_more(history, self._told(loaded), manifest.head_sha))
+                    and ((told := self._told(loaded)) is None or not tells_more(history, told, manifest.head_sha)))
         except UNUSABLE:
             return False
 
