@@ -130,7 +130,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "folded": _folded(len(c.lost) - _OPEN_ROWS if lost[_OPEN_ROWS:] else 0, len(c.gained)) if c else "",
         "worst": lost[:_OPEN_ROWS], "lost": lost[_OPEN_ROWS:], "lost_count": len(c.lost) if c else 0,
         "gained": list(islice(rows.flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
-        "moved_count": remarks.moved_count(report), "why_one": remarks.why_one_moved(report),
+        "moved": remarks.moved_otherwise(report), "why_one": remarks.why_one_moved(report),
         "tags": rows.tag_rows(report)[:n] if "tags" in room.sections else [],
         "tag_count": len(c.tags) if c and not c.identical else 0,
         "scale": figures.fmt_size(rows.tag_scale(c)) if c else "",

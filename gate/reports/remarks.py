@@ -66,6 +66,16 @@ def moved_count(report: Report) -> int:
     return len(c.changes) - len(c.lost) - len(c.gained) if c else 0
 
 
+def moved_otherwise(report: Report) -> str:
+    """That such queries are there, without a full stop; empty where there are none."""
+    c, moved = report.comparison, moved_count(report)
+    if c is None or not moved:
+        return ""
+    more = "more " if c.lost or c.gained else ""
+    return (f"{plural(moved, f'{more}query', f'{more}queries')} changed without losing or finding an answer in the top "
+            f"{c.flip_k or 'results'}")
+
+
 def unanswerable(count: int) -> str:
     """How many queries nothing answers, and what becomes of them."""
     them = ("it", "it is") if count == 1 else ("them", "they are")

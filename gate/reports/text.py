@@ -75,10 +75,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         yield from _flips(report, "Gained", report.comparison.gained)
         yield ""
-        if moved := remarks.moved_count(report):
-            more = "more " if report.comparison.lost or report.comparison.gained else ""
-            yield (f"{figures.plural(moved, f'{more}query', f'{more}queries')} changed without losing or finding an answer in the top "
-                   f"{report.comparison.flip_k or 'results'}: see {words.plain(remarks.html_place(report))}")
+        if moved := remarks.moved_otherwise(report):
+            yield f"{moved}: see {words.plain(remarks.html_place(report))}"
         yield ""
         yield from _tags(report)
         yield ""
