@@ -10,7 +10,7 @@ from gate.golden.model import Query
 from gate.runs import Ranking
 
 _RAISED = re.compile(r"the function raised ([A-Za-z_][\w.]{0,80})")
-_PLACE = re.compile(r"\(([\w./+-]{1,120}:\d+)\)")
+_PLACE = re.compile(r"\(([\w./+-]{1,120}\.py:\d+)\)")
 _WHY = "its message is not shown, since it may quote the query (`show_queries: false`)"
 _SHORTEST = 4  # a query of fewer characters is no secret, and its letters are in every sentence
 
@@ -18,8 +18,10 @@ _SHORTEST = 4  # a query of fewer characters is no secret, and its letters are i
 def unquoted(ranking: Ranking) -> Ranking:
     """The same ranking; its error as kind and place."""
     first = ranking.error.partition("\n")[0]
-    raised, place = _RAISED.match(first), _PLACE.search(first)
-    what, where = f"the function raised {raised[1]}" if raised else "it failed", f" ({place[1]})" if place else ""
+    raised = _RAISED.match(first)
+    # The place stands behind the message, which may hold the like of one itself.
+    place = _PLACE.findall(first)[-1:] if raised else []
+    what, where = f"the function raised {raised[1]}" if raised else "it failed", f" ({place[0]})" if place else ""
     return replace(ranking, error=f"{what}{where}; {_WHY}")
 
 

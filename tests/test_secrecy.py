@@ -108,6 +108,10 @@ def test_errors_in_a_run_file_quote_nothing_hidden_either(project, capsys, tmp_p
 def test_an_error_keeps_its_kind_and_place():
     told = unquoted(Ranking([], error="the function raised KeyError: 'secret' (a/b.py:4).\n| a/b.py:4 in f: x\n| KeyError: 'secret'")).error
     assert told.startswith("the function raised KeyError (a/b.py:4); its message is not shown") and "secret" not in told
+    named = unquoted(Ranking([], error="the function raised KeyError: 'who owns (db:5432)' (a/b.py:4); see (`x`).")).error
+    assert named.startswith("the function raised KeyError (a/b.py:4); ") and "db" not in named
+    assert "db" not in unquoted(Ranking([], error="the function raised KeyError: 'who owns (db:5432)'.")).error
+    assert "db" not in unquoted(Ranking([], error="service answered 500: who owns (db.py:5432)")).error
     assert unquoted(Ranking([], error="service answered 500: secret")).error.startswith("it failed; its message is not shown")
 
 
