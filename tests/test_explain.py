@@ -374,3 +374,11 @@ def test_one_result_ahead_and_one_that_repeats_are_singular():
 def test_vectors_explain_nothing_that_a_run_finds_all_the_same():
     found = [Place("a", 1.0, Side(1, 0.9), Side(2, 0.9))]
     assert not list(closeness.facts(np.array([0.9, 0.8, 0.7, 0.1]), ["x", "y", "z", "a"], {}, found, 2))
+
+
+def test_a_query_that_a_run_lacks_was_not_asked():
+    asked, lacks = Run({"q": Ranking(["a", "b"]), "other": Ranking(["z"])}), Run({"other": Ranking(["z"])})
+    fact, = explain("q", GOLDEN, asked, lacks, top(3)).facts
+    assert (fact.kind, fact.seen) == ("not-asked", "The candidate has no ranking of this query.")
+    assert explain("q", GOLDEN, lacks, asked, top(3)).facts[0].seen == "The baseline has no ranking of this query."
+    assert "not-asked" not in {fact.kind for fact in explain("q", GOLDEN, asked, asked, top(3)).facts}
