@@ -101,6 +101,14 @@ def fmt_percent(share: float) -> str:
     return f"{share * 100:.4g} %"
 
 
+def fmt_part(share: float, *limits: float) -> str:
+    """``49%``; with as many decimals as keep a share apart from a limit that it does not reach."""
+    for decimals in range(_MOST_DECIMALS):
+        if all(share == limit or round(share, decimals + 2) != round(limit, decimals + 2) for limit in limits):
+            break
+    return f"{share:.{decimals}%}"
+
+
 def fmt_interval(lo: float, hi: float, *limits: float) -> str:
     """``−0.060 to −0.026``."""
     return f"{fmt_delta(lo, *limits)} to {fmt_delta(hi, *limits)}"

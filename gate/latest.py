@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gate import policy as policies
 from gate.comparison import Comparison, QueryChange, compare, identical_rankings, label_changes
-from gate.figures import fmt_delta, lost_again, plural, short_digest
+from gate.figures import fmt_delta, fmt_size, lost_again, plural, short_digest
 from gate.golden.model import GoldenSet
 from gate.policy import Check, Policy
 from gate.runs import Run
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gate.reports.report import BaselineInfo
 
 _SHOWN = 10
+_NOISE = 1e-12
 
 
 class Latest(NamedTuple):
@@ -129,7 +130,17 @@ def _shares(comparison: Comparison, latest: Latest) -> str:
     if latest.comparison.identical:
         return " All of it was on main before; this change moves nothing."
     over = "" if latest.n == comparison.main.n else f" (over the {plural(latest.n, 'query')} that all three runs share)"
+    if opposed := against_each_other(latest):
+        return f" {opposed[0].upper()}{opposed[1:]}{over}."
     return f" Of this, {fmt_delta(latest.on_main)} was on main before and {fmt_delta(latest.by_change)} comes from this change{over}."
+
+
+def against_each_other(latest: Latest, *limits: float) -> str:
+    """Main and this change went opposite ways, so that neither is a part of what came of it; empty where they did not."""
+    if latest.on_main * latest.by_change >= 0 or min(abs(latest.on_main), abs(latest.by_change)) <= _NOISE:
+        return ""
+    had, does = ("gained", "takes away") if latest.on_main > 0 else ("lost", "brings")
+    return f"main had {had} {fmt_size(latest.on_main, *limits)} before, this change {does} {fmt_size(latest.by_change, *limits)}"
 
 
 def _again(lost: Sequence[QueryChange]) -> str:

@@ -14,6 +14,7 @@ from gate.errors import InvalidInput
 from gate.explain import alike, closeness, spans, terms, worded
 from gate.explain.model import Place, Side
 from gate.explain.query import Rules, explain
+from gate.figures import fmt_part
 from gate.golden.model import GoldenSet, Query, Span
 from gate.policy import Policy
 from gate.reports.explained import explained_text
@@ -379,3 +380,18 @@ def test_one_result_ahead_and_one_that_repeats_are_singular():
 def test_vectors_explain_nothing_that_a_run_finds_all_the_same():
     found = [Place("a", 1.0, Side(1, 0.9), Side(2, 0.9))]
     assert not list(closeness.facts(np.array([0.9, 0.8, 0.7, 0.1]), ["x", "y", "z", "a"], {}, found, 2))
+
+
+def test_a_query_that_a_run_lacks_was_not_asked():
+    asked, lacks = Run({"q": Ranking(["a", "b"]), "other": Ranking(["z"])}), Run({"other": Ranking(["z"])})
+    fact, = explain("q", GOLDEN, asked, lacks, top(3)).facts
+    assert (fact.kind, fact.seen) == ("not-asked", "The candidate has no ranking of this query.")
+    assert explain("q", GOLDEN, lacks, asked, top(3)).facts[0].seen == "The baseline has no ranking of this query."
+    assert "not-asked" not in {fact.kind for fact in explain("q", GOLDEN, asked, asked, top(3)).facts}
+
+
+def test_a_share_is_not_rounded_across_what_is_asked_for():
+    query = Query("q", "words", {}, spans=(Span("d", 0, 1000, 1.0),))
+    fact, = spans.facts(query, Ranking([]), {"d": [("d#1", 0, 497)]}, 10, overlap=0.5)
+    assert "is in no chunk of the index by more than 49.7%, cut at 497; a chunk has to hold 50%." in fact.seen
+    assert [fmt_part(*each) for each in ((0.9996, 1.0), (1.0, 1.0), (0.5,), (0.004, 1.0))] == ["99.96%", "100%", "50%", "0%"]

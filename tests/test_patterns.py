@@ -295,3 +295,15 @@ def test_a_document_that_came_up_once_is_named_without_a_count():
     before = {i: [*docs, "x"] for i, docs in many.items()}
     found = {p.kind: p for p in patterns(golden_set(many), before, before | {f"q{n}": [f"new{n}", f"d{n}", "x"] for n in range(6)})}
     assert "returns for no query: new0, new1" in found["newcomers"].seen
+
+
+@pytest.mark.parametrize("text, kind", [("crème brûlée", "accents"), ("καφές", "script"), ("β blocker", "script"), ("が", "script"),
+                                        ("no\u00a0break", ""), ("and so on…", ""), ("½ litre", "")])
+def test_letters_are_called_what_they_are(text, kind):
+    queries = {f"q{n}": text if n < 10 else f"plain words {chr(97 + n % 26)}" for n in range(60)}
+    golden = GoldenSet(tuple(Query(i, words, {f"d{i}": 1.0}) for i, words in queries.items()), "golden.jsonl")
+    before = {i: [f"d{i}", "x", *(f"{i}-{n}" for n in range(5))] for i in queries}
+    after = before | {f"q{n}": ["x", *(f"q{n}-{m}" for m in range(5)), f"dq{n}"] for n in range(10)}
+    found = {p.kind: p.seen for p in patterns(golden, before, after)}
+    assert (kind in found) if kind else not {"accents", "script"} & set(found)
+    assert "have letters of another script than Latin" in found["script"] if kind == "script" else True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from gate.explain.model import Fact
+from gate.figures import fmt_part
 
 _WORD = re.compile(r"\w+")
 _SHINGLE = 4
@@ -30,5 +31,5 @@ def facts(relevant: Iterable[str], others: Iterable[str], texts: Mapping[str, st
     for doc in relevant:
         for other in others if doc in texts else ():
             if (much := resemblance(texts[doc], texts[other])) >= _ALIKE:
-                yield Fact("twin", f"{other}, which is not credited, is {much:.0%} the same text as the relevant {doc}.",
+                yield Fact("twin", f"{other}, which is not credited, is {fmt_part(much, 1.0)} the same text as the relevant {doc}.",
                            "If both answer the query, put them into one equivalence group; if one is outdated, say so in `versions`.")

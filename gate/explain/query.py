@@ -41,16 +41,24 @@ def explain(query_id: str, golden: GoldenSet, before: Run, after: Run, rules: Ru
     if query.blind:
         raise InvalidInput(f"{golden.path}: query {query_id!r} is of the blind split, which is kept from those who tune on it",
                            "explain a query of the split dev")
+    lacking = tuple(_lacking(name) for name, side in (("baseline", before), ("candidate", after)) if query_id not in side.rankings)
     old, new = (side.rankings.get(query_id, Ranking([])) for side in (before, after))
     titles = snapshot.titles() if snapshot else {}
     relevant, instead = moved.places(query, old, new, rules.k, titles, rules.unit)
+    if query_id not in after.rankings:  # nothing has answered, so there is no answer to explain
+        return Explanation(query, rules.k, rules.unit, _score(golden, query, old, new, rules), relevant, instead, lacking)
     absent = dict(_absent(relevant, after, snapshot))
     found = [*absent.values(), *moved.facts(old, new, relevant, rules.k, rules.unit, not by_rank(before), absent)]
     if snapshot is not None:
         found += _of_index(query, old, new, relevant, instead, rules, snapshot)
     else:
         found += spans.facts(query, new, {}, rules.k, rules.unit, rules.overlap)
-    return Explanation(query, rules.k, rules.unit, _score(golden, query, old, new, rules), relevant, instead, tuple(found))
+    return Explanation(query, rules.k, rules.unit, _score(golden, query, old, new, rules), relevant, instead, (*lacking, *found))
+
+
+def _lacking(side: str) -> Fact:
+    return Fact("not-asked", f"The {side} has no ranking of this query.",
+                "The run is of another golden set, or broke off; a query that a run lacks scores 0.")
 
 
 def _score(golden: GoldenSet, query: Query, old: Ranking, new: Ranking, rules: Rules) -> Score:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gate.explain.model import Fact
+from gate.figures import fmt_part
 from gate.golden.model import Query, Span
 from gate.runs import Ranking
 from gate.scoring.units import OVERLAP, ranks_of
@@ -29,10 +30,10 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
             if best < least:
                 cuts = _cuts(span, (edge for _, (_, start, end) in frozen for edge in (start, end)))
                 cut = f", cut at {cuts}" if cuts else ""
-                yield Fact("cut", f"{where} is in no chunk of the index by more than {best:.0%}{cut}; a chunk has to hold {overlap:.0%}.",
-                           _CUT)
+                yield Fact("cut", f"{where} is in no chunk of the index by more than {fmt_part(best, overlap)}{cut}; a chunk has to hold "
+                                  f"{fmt_part(overlap)}.", _CUT)
                 continue
-            yield Fact("chunk", f"{where} is held by the chunk {piece[0]} to {best:.0%}.")
+            yield Fact("chunk", f"{where} is held by the chunk {piece[0]} to {fmt_part(best, 1.0)}.")
         chunks = zip(ranks, after.docs, after.chunks or (), strict=False)
         there = [(row, chunk.start, chunk.end) for row, doc, chunk in chunks
                  if doc == span.doc and chunk.start is not None and chunk.end is not None]
@@ -44,7 +45,8 @@ def facts(query: Query, after: Ranking, pieces: Mapping[str, Sequence[Piece]], k
             if not rank:
                 cuts = _cuts(span, (edge for _, start, end in there for edge in (start, end)))
                 cut = f"; returned chunks cut it at {cuts}" if cuts else ""
-                yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than {best:.0%} of it{cut}.",
+                yield Fact("wrong-chunk", f"{where}: the document came back, but no returned chunk holds more than "
+                                          f"{fmt_part(best, overlap)} of it{cut}.",
                            _CUT if cuts else
                            "Another chunk of the right document was preferred: the answer lost its heading, or the chunk is too long.")
             elif rank > k:

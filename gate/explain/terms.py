@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gate.explain.model import Fact
-from gate.figures import listed
+from gate.figures import listed, plural
 
 _STEM = 4
 
@@ -29,7 +29,7 @@ def facts(words: Sequence[str], relevant: Iterable[str], rival: str, terms: Mapp
             continue
         shared = [word for word in asked if terms[doc][word]]
         beside = [word for word in asked if not terms[doc][word]]
-        told = ", ".join(f"{word} ({terms[doc][word]}×, in {frequency.get(word, 0)} units)" for word in shared[:6]) or "none"
+        told = ", ".join(f"{word} ({terms[doc][word]}×, in {plural(frequency.get(word, 0), 'unit')})" for word in shared[:6]) or "none"
         yield Fact("shared", f"{doc} has {len(shared)} of {len(asked)} terms of the query: {told}.",
                    "" if len(shared) * 2 > len(asked) else _forms(beside, terms[doc]) or
                    "Document and query use other words: synonyms, or a dense leg beside the lexical one.")

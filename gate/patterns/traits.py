@@ -75,11 +75,11 @@ def _of_text(queries: Sequence[Query]) -> Iterator[_Trait]:
     yield _Trait("short-queries", f"are short ({plural(short, 'word')} or fewer)",
                  "Too little context for an embedding; query expansion or the lexical leg is weaker.",
                  lambda query: len(query.text.split()) <= short < long)
-    yield _Trait("script", "are written in another script than Latin",
+    yield _Trait("script", "have letters of another script than Latin",
                  "Analyser or embedding model for one language only, or text that was normalised to ASCII.",
                  lambda query: any(_foreign(char) for char in query.text))
     yield _Trait("accents", "have letters with accents", "Folding of accents on one side only, at indexing or at search.",
-                 lambda query: any(ord(char) > 127 and unicodedata.decomposition(char) for char in query.text))
+                 lambda query: any(_accented(char) for char in query.text))
     yield _Trait("several", "have more than one relevant document",
                  "Fewer results fetched, or duplicates of one document that crowd the others out.",
                  lambda query: len({query.units.get(doc, (doc,))[0] for doc in relevant_of(query)}) > 1)
@@ -107,6 +107,12 @@ def _told(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether the first group is the second in other words, or a part of it."""
     shared = len({*one} & {*other})
     return shared >= _ALIKE * len({*one, *other}) or shared >= _WITHIN * len({*one})
+
+
+def _accented(char: str) -> bool:
+    """Not what only looks composed: spaces that do not break, dots in a row, wide digits, kana with a voice mark, the Cyrillic short i."""
+    return ord(char) > 127 and unicodedata.category(char)[0] == "L" and unicodedata.decomposition(char)[:1] not in ("", "<") \
+        and unicodedata.name(char, "").startswith(("LATIN", "GREEK"))
 
 
 def _foreign(char: str) -> bool:

@@ -112,6 +112,10 @@ def _share(report: Report, comparison: Comparison) -> Sentence:
         return ()
     if latest.comparison.identical:
         return ("; all of it was on main before, this change moves nothing",)
+    from gate.latest import against_each_other  # loaded already, where there is such a run
+
+    if opposed := against_each_other(latest, limit):
+        return (f"; {opposed}",)
     before, now = fmt_delta(latest.on_main, -limit), fmt_delta(latest.by_change, -limit)
     return (f"; {before} of it was on main before, {now} comes from this change",)
 

@@ -86,9 +86,12 @@ def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[Flip
     for change in changes:
         before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
         answer, instead = answer_of(change, before, after), taker(change, after)
+        why = "" if instead else gap(report, change, after)
+        if answer and instead == answer:  # the document is there, and not the part of it that answers
+            instead, why = "", "another part of it"
         yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank, len(before)),
                       fmt_rank(change.candidate_rank, len(after)), fmt_delta(change.delta), answer, title_of(report, answer), instead,
-                      title_of(report, instead), "" if instead else gap(report, change, after), change.id in unstable,
+                      title_of(report, instead), why, change.id in unstable,
                       (stages.lost.get(change.id) if stages else None) or "")
 
 

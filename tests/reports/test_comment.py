@@ -4,9 +4,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gate import pipeline
+from gate.golden.model import GoldenSet, Span
 from gate.policy import Policy, Protected
+from gate.references import Reference
 from gate.reports.comment import marker_prefix, render_comment
+from gate.reports.html import render_html
 from gate.reports.summary import render_summary
+from gate.reports.text import render_text
+from gate.runs import Chunk, Ranking, Run
 from tests.reports import build, hostile
 from tests.reports.build import q
 from tests.reports.rendered import assert_sound
@@ -221,3 +227,17 @@ def test_what_is_unanswerable_or_left_out_is_counted():
     report = build.make([q(f"a{i}") for i in range(12)], old_labels={"old": "0" * 12})
     text = render_comment(report)
     assert "12 new in the golden set" in text and "1 no longer in the golden set: `old`" in text
+
+
+@pytest.mark.parametrize("unit", ["doc", "chunk"])
+def test_where_another_part_of_the_document_came_it_does_not_stand_in_its_own_place(unit):
+    lines = [q(f"s{i}", doc=f"D{i}") for i in range(30)]
+    golden = build.golden_of(lines)
+    golden = GoldenSet(tuple(query._replace(gains={}, spans=(Span(f"D{n}", 100, 200, 1.0),)) for n, query in enumerate(golden.queries)),
+                       golden.path, golden.version)
+    old, new = (Run({f"s{n}": Ranking([f"D{n}", "e"], [2.0, 1.0], chunks=[Chunk("", start if n < 8 else 90, start + 120 if n < 8 else 210),
+                                                                         Chunk("", 0, 9)]) for n in range(30)}) for start in (90, 400))
+    report = pipeline.assess(golden, new, Reference(old, None, build.BASELINE), Policy(unit=unit))
+    text = render_comment(report)
+    assert "| `D0` | 1 → not in the top 2 | another part of it |" in text.replace("\u00a0", " ")
+    assert "Another part of it came back." in render_html(report) and "another part of it" in render_text(report)

@@ -180,6 +180,15 @@ def test_on_a_command_line_the_advice_says_what_ci_would_do():
         assert not {"push", "Merge"} & set(told(make()).split())
 
 
+def test_what_main_gained_is_no_part_of_a_fall():
+    report = build.beside(dict.fromkeys(range(20, 28), (None, 1, None)) | dict.fromkeys(range(12), (1, 1, None)))
+    assert "took most of it; main had gained 0.133 before, this change takes away 0.333. 1 more check failed." in sentence(report)
+    assert report.checks[0].sentence.endswith(" Main had gained 0.133 before, this change takes away 0.333.")
+    report = build.beside(dict.fromkeys(range(14), (1, None, None)) | dict.fromkeys(range(14, 17), (1, None, 1)))
+    assert sentence(report).endswith("main had lost 0.283 before, this change brings 0.050.")
+    assert "of it was on main before" in sentence(build.slipping())
+
+
 LANDED = {key: value for key, value in build.METADATA.items() if key not in ("pull_request", "base_sha")} | {"branch": "main"}
 
 
