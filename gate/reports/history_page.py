@@ -138,7 +138,9 @@ def _told(found: History, most_tags: int, most_baselines: int) -> Told:
                 tuple(figures.fmt_value(point.metrics.get(name)) for name in names)) for point in points]
     reasons = [Reason(_when(point), point.commit[:12] or "none", figures.short_digest(point.digest), point.why)
                for point in found.baselines[-most_baselines:]]
-    return Told([line(figures.metric_label(name), [point.metrics.get(name) for point in points], found.since.get(name)) for name in names],
+    by_name = {name: [point.metrics.get(name) for point in points] for name in names}
+    drawn = {name: values for name, values in by_name.items() if len(points) == 1 or sum(value is not None for value in values) > 1}
+    return Told([line(figures.metric_label(name), values, found.since.get(name)) for name, values in drawn.items()],
                 [line(tag, by_tag[tag], found.tags_since.get(tag)) for tag in tags], len(by_tag),
                 figures.metric_label(found.primary) if found.primary else "", [figures.metric_label(name) for name in names], rows,
                 reasons, len(found.baselines), [(rows[row], what) for row, what in changed.items()])
