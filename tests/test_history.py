@@ -267,3 +267,10 @@ def test_of_a_metric_that_no_run_before_had_no_change_is_told():
     assert [line.name for line in history_part(History("docs", "hit@5", tuple(points))).metrics] == ["hit@5"]
     row, = [line for line in history_text(History("docs", "hit@5", tuple(points))).splitlines() if "RR@10" in line]
     assert row.split()[2:] == ["0.500", "0.500", "—"]
+
+
+def test_a_report_lists_the_newest_changes_of_an_index_that_is_made_anew_every_day():
+    points = [Point("2026-01-01", f"{n}", False, "", "", {"hit@5": 0.9}, {}, f"s{n}", "g", here=n == 199) for n in range(200)]
+    part = render_html(replace(build.failing(), history=History("docs", "hit@5", tuple(points)))).split('id="history"')[1]
+    assert part.count("</code>: another snapshot</li>") == 50 and "The newest 50 of 199." in part
+    assert history_page(History("docs", "hit@5", tuple(points))).count("</code>: another snapshot</li>") == 199
