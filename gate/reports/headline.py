@@ -90,7 +90,7 @@ def _hidden(comparison: Comparison, rule: Protected, stratum: Paired) -> Sentenc
         if others and fmt_delta(rest) != "0.000" else ""
     return ("The protected tag ", Name(rule.tag), f" got worse and the average hides it: {metric_label(comparison.primary)} fell by "
             f"{fmt_size(stratum.delta, rule.tolerance)} over {plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}. "
-            f"Over all it {moved(main)}; ", *flips(comparison))
+            f"Over all queries it {moved(main)}; ", *flips(comparison))
 
 
 def _fell_from_main(report: Report, latest: Latest) -> Sentence:

@@ -112,8 +112,8 @@ def _sentence(found: History) -> str:
     first, last = (point.created[:10] or "an unknown day" for point in (past[0], past[-1]))
     what = figures.plural(len(past), "record") if found.n else f"{figures.plural(len(past), 'run')} of the default branch"
     news = "" if found.n else ", with its change from the one before"
-    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end{news}. A square is a baseline, a dotted line a "
-            "change of the golden set or the snapshot. ")
+    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end{news}. A square is a baseline, a dotted line "
+            "a change of the golden set or the snapshot. ")
     if found.n:
         return head + scored_words(found)
     left = f" {figures.plural(found.elsewhere, 'run')} over other splits {'is' if found.elsewhere == 1 else 'are'} left out." \

@@ -71,7 +71,7 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
     lines += [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
     text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
     assert text.startswith("The protected tag `codes` got worse and the average hides it: nDCG@10 fell by 0.100 over 10 queries (0.05 is "
-                           "allowed), while it rose by 0.012 over the other 90. Over all it rose by 0.001; no query lost or found its ")
+                           "allowed), while it rose by 0.012 over the other 90. Over all queries it rose by 0.001; no query lost or found ")
 
 
 def test_a_floor_alone_is_told_with_what_the_rankings_did():
