@@ -36,7 +36,8 @@ class Mark(NamedTuple):
 
 class Line(NamedTuple):
     """``paths``: of SVG polylines, one for each run of points without a gap; ``ahead``: from the last record to the run that is reported
-    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did."""
+    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did; ``start``: where the line begins, while the change that
+    is told is that from ``first`` to ``last``."""
 
     name: str
     paths: tuple[str, ...]
@@ -44,6 +45,7 @@ class Line(NamedTuple):
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[float, str], ...]
     changed: tuple[tuple[float, str], ...]
+    start: str
     first: str
     last: str
     lowest: str
@@ -200,7 +202,8 @@ def line_of(name: str, points: Sequence[Point], values: Sequence[float | None], 
     start = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
     delta = since.delta if since else round(known[-1] - start, _DIGITS)
     return Line(name, tuple(" ".join(run) for run in runs if len(run) > 1), ahead, tuple(marks), ticks,
-                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(start),
-                figures.fmt_value(known[-1]), figures.fmt_value(min(known)), figures.fmt_value(max(known)), figures.fmt_delta(delta),
+                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(known[0]),
+                figures.fmt_value(start), figures.fmt_value(known[-1]), figures.fmt_value(min(known)), figures.fmt_value(max(known)),
+                figures.fmt_delta(delta),
                 figures.fmt_interval(since.ci.lo, since.ci.hi) if since and since.ci else "", since.n if since else None,
                 bool(since and since.ci and since.ci.hi < 0))
