@@ -100,8 +100,8 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
     points = [_point(record, {str(m): mean for m in metrics if str(m) not in lacks and (mean := one.mean(str(m))) is not None},
                      {} if primary in lacks else _by_tag(one, primary, tags))
               for record, one, lacks in zip(ordered, scored, deep, strict=True)]
-    first = {str(m): next(one for one, lacks in zip(scored, deep, strict=True) if str(m) not in lacks)
-             for m in metrics if str(m) not in deep[-1]}
+    having = {str(m): [one for one, lacks in zip(scored, deep, strict=True) if str(m) not in lacks] for m in metrics}
+    first = {name: runs[0] for name, runs in having.items() if name not in deep[-1] and (len(runs) > 1 or len(scored) == 1)}
     since, tags_since = _since(part, first, scored[-1], primary, tags)
     return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common), sum(map(bool, deep)),
                    baselines=_baselines(points))

@@ -66,6 +66,9 @@ def test_a_record_whose_rankings_end_before_a_metric_does_has_no_value_of_it_and
     assert found.since["ndcg@10"].delta < 0 and found.tags_since["codes"].delta < 0 and found.points[0].tags == {}
     assert "1 record has no value of a metric that looks deeper than the results reach." in history_text(found)
     assert "ndcg@10" not in history_of([found_at(1, 7, 10), found_at(2, 7, 5)], GOLDEN, METRICS).since
+    alone = history_of([found_at(1, 7, 5), found_at(2, 7, 10)], GOLDEN, METRICS)
+    row, = [line for line in history_text(alone).splitlines() if "nDCG@10" in line]
+    assert "ndcg@10" not in alone.since and alone.tags_since == {} and row.split()[-1] == "—"
 
 
 def test_only_queries_that_all_have_answered_count():
@@ -256,3 +259,18 @@ def test_tags_of_a_report_are_said_to_come_in_the_order_that_they_come_in():
     assert [(line.name, line.delta) for line in history_part(history).tags] == [("decay", "0.000"), ("now", "−0.100")]
     part = render_html(replace(build.failing(), history=history)).split('id="history"')[1]
     assert "What has moved most since its first point comes first." in part and "largest change first" not in part
+
+
+def test_of_a_metric_that_no_run_before_had_no_change_is_told():
+    points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "", "", {"hit@5": 0.9}, {}, "s", "g") for n in (1, 2)]
+    points.append(points[0]._replace(baseline=False, metrics={"hit@5": 0.9, "rr@10": 0.5}, here=True))
+    assert [line.name for line in history_part(History("docs", "hit@5", tuple(points))).metrics] == ["hit@5"]
+    row, = [line for line in history_text(History("docs", "hit@5", tuple(points))).splitlines() if "RR@10" in line]
+    assert row.split()[2:] == ["0.500", "0.500", "—"]
+
+
+def test_a_report_lists_the_newest_changes_of_an_index_that_is_made_anew_every_day():
+    points = [Point("2026-01-01", f"{n}", False, "", "", {"hit@5": 0.9}, {}, f"s{n}", "g", here=n == 199) for n in range(200)]
+    part = render_html(replace(build.failing(), history=History("docs", "hit@5", tuple(points)))).split('id="history"')[1]
+    assert part.count("</code>: another snapshot</li>") == 50 and "The newest 50 of 199." in part
+    assert history_page(History("docs", "hit@5", tuple(points))).count("</code>: another snapshot</li>") == 199

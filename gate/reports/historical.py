@@ -84,7 +84,7 @@ def _series(what: str, rows: Sequence[tuple[str, Sequence[float | None], Paired 
     def cells(name: str, values: Sequence[float | None], since: Paired | None) -> tuple[str, ...]:
         known = [value for value in values if value is not None]
         first, last = (known[0], known[-1]) if known else (None, None)
-        delta = since.delta if since else None if first is None or last is None else last - first
+        delta = since.delta if since else known[-1] - known[0] if len(known) > 1 else None
         return (name, sparkline(values), str(since.n) if since else "", fmt_value(first), fmt_value(last), fmt_delta(delta),
                 fmt_interval(since.ci.lo, since.ci.hi) if since and since.ci else "", fmt_p(since.q_value) if since else "")
 

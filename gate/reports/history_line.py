@@ -28,7 +28,8 @@ class Mark(NamedTuple):
 
 class Line(NamedTuple):
     """``paths``: of SVG polylines, one for each run of points without a gap; ``ahead``: from the last record to the run that is reported
-    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did."""
+    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did; ``start``: where the line begins, while the change that
+    is told is that from ``first`` to ``last``."""
 
     name: str
     paths: tuple[str, ...]
@@ -36,6 +37,7 @@ class Line(NamedTuple):
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[float, str], ...]
     changed: tuple[tuple[float, str], ...]
+    start: str
     first: str
     last: str
     lowest: str
@@ -89,10 +91,10 @@ def line_of(name: str, points: Sequence[Point], values: Sequence[float | None], 
                   if value is not None and (point.here or point.baseline or len(points) <= _MOST_DOTS))
     ticks = tuple((paper.y(value), fmt_value(value)) for value in (paper.middle + paper.reach, paper.middle, paper.middle - paper.reach))
     # Where the last point is a change that is asked about, what it does to the point before is the news; else the whole way is.
-    start = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
-    delta, ci = since.delta if since else round(known[-1] - start, _DIGITS), since.ci if since else None
+    first = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
+    delta, ci = since.delta if since else round(known[-1] - first, _DIGITS), since.ci if since else None
     return Line(name, paths, ahead, marks, ticks, tuple((paper.x(row), f"another {what}") for row, what in changed.items()),
-                fmt_value(start), fmt_value(known[-1]), fmt_value(least), fmt_value(most), fmt_delta(delta),
+                fmt_value(known[0]), fmt_value(first), fmt_value(known[-1]), fmt_value(least), fmt_value(most), fmt_delta(delta),
                 fmt_interval(ci.lo, ci.hi) if ci else "", since.n if since else None, bool(ci and ci.hi < 0))
 
 

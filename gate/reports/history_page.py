@@ -17,7 +17,7 @@ from gate.reports.history_line import Line, line_of, what_of, when_of
 _MOST_TAGS = 60
 # In a report, where the history is one part of many.
 _TAGS_IN_REPORT = 12
-_MOST_BASELINES = 50
+_MOST_LISTED = 50
 
 
 class Row(NamedTuple):
@@ -51,6 +51,7 @@ class Told(NamedTuple):
     baselines: list[Reason]
     baseline_count: int
     changed: list[tuple[Row, str]]
+    changed_count: int
     sentence: str = ""
 
 
@@ -61,12 +62,12 @@ def history_page(found: History) -> str:
     style = (directory() / "report.css").read_text(encoding="utf-8") + (directory() / "history.css").read_text(encoding="utf-8")
     seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return html().get_template("history.html.j2").render(style=style, seal=seal, found=found, scored=scored_words(found),
-                                                         told=_told(found, _MOST_TAGS, len(found.baselines)))
+                                                         told=_told(found, _MOST_TAGS))
 
 
 def history_part(found: History) -> Told:
     """What the report of the last point shows of it."""
-    return _told(found, _TAGS_IN_REPORT, _MOST_BASELINES)._replace(sentence=_sentence(found))
+    return _told(found, _TAGS_IN_REPORT, _MOST_LISTED)._replace(sentence=_sentence(found))
 
 
 def _sentence(found: History) -> str:
@@ -83,7 +84,8 @@ def _sentence(found: History) -> str:
     return head + f"Each point has the labels and queries of its own time, so that a step may also come from them.{left}"
 
 
-def _told(found: History, most_tags: int, most_baselines: int) -> Told:
+def _told(found: History, most_tags: int, most_listed: int = 0) -> Told:
+    """``most_listed``: baselines and changes, the newest; 0 for all."""
     points, last = found.points, found.points[-1]
     changed = {row: what for row, (before, point) in enumerate(zip(points, points[1:], strict=False), 1)
                if (what := _changed(before, point))}
@@ -100,11 +102,13 @@ def _told(found: History, most_tags: int, most_baselines: int) -> Told:
     rows = [Row(when_of(point), point.commit[:12] or "none", what_of(point),
                 tuple(figures.fmt_value(point.metrics.get(name)) for name in names)) for point in points]
     reasons = [Reason(when_of(point), point.commit[:12] or "none", figures.short_digest(point.digest), point.why)
-               for point in found.baselines[-most_baselines:]]
-    return Told([line(figures.metric_label(name), [point.metrics.get(name) for point in points], found.since.get(name)) for name in names],
+               for point in found.baselines[-most_listed:]]
+    by_name = {name: [point.metrics.get(name) for point in points] for name in names}
+    drawn = {name: values for name, values in by_name.items() if len(points) == 1 or sum(value is not None for value in values) > 1}
+    return Told([line(figures.metric_label(name), values, found.since.get(name)) for name, values in drawn.items()],
                 [line(tag, by_tag[tag], found.tags_since.get(tag)) for tag in tags], len(by_tag),
                 figures.metric_label(found.primary) if found.primary else "", [figures.metric_label(name) for name in names], rows,
-                reasons, len(found.baselines), [(rows[row], what) for row, what in changed.items()])
+                reasons, len(found.baselines), [(rows[row], what) for row, what in changed.items()][-most_listed:], len(changed))
 
 
 def _moved(values: Sequence[float | None]) -> float:
