@@ -14,6 +14,7 @@ from gate.scoring.metrics import Metric
 from gate.scoring.score import ScoredRun, score_run
 from gate.scoring.units import OVERLAP, grades_of
 from gate.statistics.multiplicity import benjamini_hochberg
+from gate.validity import too_deep
 
 if TYPE_CHECKING:
     from gate.reports.report import Report
@@ -44,8 +45,9 @@ class Point(NamedTuple):
 
 class History(NamedTuple):
     """Points in the order of time. ``n``: queries of the means when they were scored anew, 0 when they are those of the records.
-    ``since`` and ``tags_since``: name → the last point paired with the first one, query by query; with p and q values (Benjamini and
-    Hochberg over all of them). ``left_out``: answered by some points only; ``elsewhere``: points that judged other splits and are left out.
+    ``since`` and ``tags_since``: name → the last point paired with the first one that has the metric, query by query; with p and q values
+    (Benjamini and Hochberg over all of them). ``left_out``: answered by some points only; ``shallow``: points whose rankings end before
+    one of the metrics stops to look, which has no value there; ``elsewhere``: points that judged other splits and are left out.
     ``baselines``: all of them, also those that no line can show."""
 
     gate: str
@@ -55,6 +57,7 @@ class History(NamedTuple):
     since: Mapping[str, Paired] = {}
     tags_since: Mapping[str, Paired] = {}
     left_out: int = 0
+    shallow: int = 0
     elsewhere: int = 0
     baselines: tuple[Point, ...] = ()
 
@@ -97,10 +100,15 @@ def _scored(gate: str, ordered: Sequence[Record], golden: GoldenSet, metrics: Se
         for tag in dict.fromkeys(query.tags):
             tags.setdefault(tag, []).append(query.id)
     tags = dict(sorted(tags.items()))
-    points = [_point(record, {str(m): mean for m in metrics if (mean := one.mean(str(m))) is not None}, _by_tag(one, primary, tags))
-              for record, one in zip(ordered, scored, strict=True)]
-    since, tags_since = _since(part, scored[0], scored[-1], [str(m) for m in metrics], primary, tags)
-    return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common), baselines=_baselines(points))
+    deep = [too_deep(metrics, record) for record in ordered]
+    points = [_point(record, {str(m): mean for m in metrics if str(m) not in lacks and (mean := one.mean(str(m))) is not None},
+                     {} if primary in lacks else _by_tag(one, primary, tags))
+              for record, one, lacks in zip(ordered, scored, deep, strict=True)]
+    having = {str(m): [one for one, lacks in zip(scored, deep, strict=True) if str(m) not in lacks] for m in metrics}
+    first = {name: runs[0] for name, runs in having.items() if name not in deep[-1] and (len(runs) > 1 or len(scored) == 1)}
+    since, tags_since = _since(part, first, scored[-1], primary, tags)
+    return History(gate, primary, tuple(points), len(common), since, tags_since, len(known) - len(common), sum(map(bool, deep)),
+                   baselines=_baselines(points))
 
 
 def point_of(record: Record, report: Report) -> Point:
@@ -171,20 +179,20 @@ def _by_tag(scored: ScoredRun, metric: str, tags: Mapping[str, Sequence[str]]) -
     return {tag: sum(values) / len(values) for tag, values in found.items() if values}
 
 
-def _since(golden: GoldenSet, first: ScoredRun, last: ScoredRun, metrics: Sequence[str], primary: str,
+def _since(golden: GoldenSet, first: Mapping[str, ScoredRun], last: ScoredRun, primary: str,
            tags: Mapping[str, Sequence[str]]) -> tuple[dict[str, Paired], dict[str, Paired]]:
-    """Last against first, paired, over the queries that have a score at both. ``tags``: tag → ids of its queries."""
+    """Last against first, paired, over the queries that have a score at both. ``first``: metric → run; ``tags``: tag → ids."""
     clusters = {query.id: query.cluster for query in golden.queries}
 
     def paired(metric: str, ids: Sequence[str], tag: str = "") -> Paired | None:
-        old, new = (_values(side, metric, ids) for side in (first, last))
+        old, new = (_values(side, metric, ids) for side in (first[metric], last))
         both = [i for i in old if i in new]
         keys = [clusters[i] for i in both]
         return pair([old[i] for i in both], [new[i] for i in both], Method(), test=not tag or len(both) >= SMALL_STRATUM,
                     clusters=keys if any(keys) else None) if both else None
 
-    found = {metric: one for metric in metrics if (one := paired(metric, tuple(clusters)))}
-    by_tag = {tag: one for tag, ids in tags.items() if (one := paired(primary, ids, tag))}
+    found = {metric: one for metric in first if (one := paired(metric, tuple(clusters)))}
+    by_tag = {tag: one for tag, ids in tags.items() if primary in first and (one := paired(primary, ids, tag))}
     places = [(table, name) for table in (found, by_tag) for name in table if table[name].p_value is not None]
     for (table, name), q in zip(places, benjamini_hochberg([table[name].p_value or 0.0 for table, name in places]), strict=True):
         table[name] = table[name]._replace(q_value=q)

@@ -1,10 +1,12 @@
 """Records of main over time: slow decay is visible, and fixed labels are none."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from gate.baseline.record import Provenance, Record, pack, unpack
+from gate.baseline.timeline import history_bytes
 from gate.cli import main
 from gate.errors import InvalidInput
 from gate.golden.model import GoldenSet, Query
@@ -12,9 +14,11 @@ from gate.golden.read import read_golden
 from gate.history import History, Point, history_of
 from gate.reports.historical import history_text, sparkline
 from gate.reports.history_page import history_page, history_part
+from gate.reports.html import render_html
 from gate.runs import Ranking
 from gate.scoring.metrics import parse_metric
 from tests.conftest import golden_set
+from tests.reports import build
 
 METRICS = [parse_metric("ndcg@10"), parse_metric("hit@5")]
 IDS = [f"q{n}" for n in range(24)]
@@ -25,8 +29,8 @@ def record(day, lost=(), *, kind="latest", ids=IDS, **more):
     rankings = {i: Ranking(["x"] if i in lost else [f"d{i}", "x"]) for i in ids}
     why = {"approved": Provenance("approved", pull_request=7, approver="maya", reason="a better chunker")}.get(kind, Provenance(kind))
     hits = 1 - len(set(lost) & set(ids)) / len(ids)
-    return Record("docs", rankings, "sha256:g", created=f"2026-01-{day:02}T00:00:00Z", commit=f"{day:040x}", provenance=why, depth=2,
-                  metrics={"ndcg@10": hits, "hit@5": hits}, **more)
+    return Record("docs", rankings, "sha256:g", created=f"2026-01-{day:02}T00:00:00Z", commit=f"{day:040x}", provenance=why,
+                  **({"depth": 10, "metrics": {"ndcg@10": hits, "hit@5": hits}} | more))
 
 
 DECAY = [record(1, kind="bootstrap"), *(record(2 + n, IDS[:n]) for n in range(1, 9)), record(12, IDS[:10], kind="approved")]
@@ -50,6 +54,21 @@ def test_a_label_that_was_fixed_since_is_no_change():
     other = golden_set({i: ["x"] for i in IDS})
     found = history_of(DECAY, other, METRICS)
     assert found.since["hit@5"].delta == 0 and found.points[0].metrics["hit@5"] == found.points[-1].metrics["hit@5"] == 1.0
+
+
+def test_a_record_whose_rankings_end_before_a_metric_does_has_no_value_of_it_and_a_larger_depth_is_no_gain():
+    def found_at(day, rank, depth):
+        rankings = {i: Ranking([*(f"x{n}" for n in range(1, rank)), f"d{i}", *(f"y{n}" for n in range(10))][:depth]) for i in IDS}
+        return replace(record(day), rankings=rankings, depth=depth)
+
+    found = history_of([found_at(1, 7, 5), found_at(2, 7, 10), found_at(3, 8, 10)], GOLDEN, METRICS)
+    assert [sorted(point.metrics) for point in found.points] == [["hit@5"], ["hit@5", "ndcg@10"], ["hit@5", "ndcg@10"]]
+    assert found.since["ndcg@10"].delta < 0 and found.tags_since["codes"].delta < 0 and found.points[0].tags == {}
+    assert "1 record has no value of a metric that looks deeper than the results reach." in history_text(found)
+    assert "ndcg@10" not in history_of([found_at(1, 7, 10), found_at(2, 7, 5)], GOLDEN, METRICS).since
+    alone = history_of([found_at(1, 7, 5), found_at(2, 7, 10)], GOLDEN, METRICS)
+    row, = [line for line in history_text(alone).splitlines() if "nDCG@10" in line]
+    assert "ndcg@10" not in alone.since and alone.tags_since == {} and row.split()[-1] == "—"
 
 
 def test_only_queries_that_all_have_answered_count():
@@ -215,6 +234,15 @@ def test_records_that_share_no_query_with_the_run_cost_a_note_and_no_verdict(two
     assert compared(two_runs, "--out", two_runs / "out", "--history", two_runs / "nothing") == 2
 
 
+@pytest.mark.parametrize("command", ["history", "baseline show", "compare"])
+def test_a_runs_history_is_no_record_and_not_called_a_damaged_one(two_runs, command, capsys):
+    path = two_runs / "history.json"
+    path.write_bytes(history_bytes([Point("", "c", False, "", "", {"hit@5": 0.5}, {}, "s", "g")], "docs"))
+    code = compared(two_runs, "--out", two_runs / "out", "--history", path) if command == "compare" else main([*command.split(), str(path)])
+    said = capsys.readouterr().err
+    assert code == 2 and "not a record (it holds no rankings)" in said and "latest.json.gz" in said and "damaged" not in said
+
+
 def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_has_gained():
     points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "first", "", {"hit@5": mean}, {}, "s", "g", here=n == 3)
               for n, mean in ((1, 0.5), (2, 0.9), (3, 0.8000004))]
@@ -222,3 +250,27 @@ def test_a_report_says_what_its_change_does_to_the_run_before_and_not_what_main_
     assert (line.first, line.last, line.delta) == ("0.900", "0.800", "−0.100") and line.ahead
     still = points[:2] + [points[2]._replace(metrics={"hit@5": 0.9000004})]
     assert history_part(History("docs", "hit@5", tuple(still))).metrics[0].delta == "0.000"  # what was stored is rounded
+
+
+def test_tags_of_a_report_are_said_to_come_in_the_order_that_they_come_in():
+    points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "first", "", {"hit@5": 0.9}, {"decay": decay, "now": now}, "s", "g", here=n == 3)
+              for n, decay, now in ((1, 0.9, 0.9), (2, 0.6, 0.9), (3, 0.6, 0.8))]
+    history = History("docs", "hit@5", tuple(points))
+    assert [(line.name, line.delta) for line in history_part(history).tags] == [("decay", "0.000"), ("now", "−0.100")]
+    part = render_html(replace(build.failing(), history=history)).split('id="history"')[1]
+    assert "What has moved most since its first point comes first." in part and "largest change first" not in part
+
+
+def test_of_a_metric_that_no_run_before_had_no_change_is_told():
+    points = [Point(f"2026-01-0{n}", f"{n}" * 40, n == 1, "", "", {"hit@5": 0.9}, {}, "s", "g") for n in (1, 2)]
+    points.append(points[0]._replace(baseline=False, metrics={"hit@5": 0.9, "rr@10": 0.5}, here=True))
+    assert [line.name for line in history_part(History("docs", "hit@5", tuple(points))).metrics] == ["hit@5"]
+    row, = [line for line in history_text(History("docs", "hit@5", tuple(points))).splitlines() if "RR@10" in line]
+    assert row.split()[2:] == ["0.500", "0.500", "—"]
+
+
+def test_a_report_lists_the_newest_changes_of_an_index_that_is_made_anew_every_day():
+    points = [Point("2026-01-01", f"{n}", False, "", "", {"hit@5": 0.9}, {}, f"s{n}", "g", here=n == 199) for n in range(200)]
+    part = render_html(replace(build.failing(), history=History("docs", "hit@5", tuple(points)))).split('id="history"')[1]
+    assert part.count("</code>: another snapshot</li>") == 50 and "The newest 50 of 199." in part
+    assert history_page(History("docs", "hit@5", tuple(points))).count("</code>: another snapshot</li>") == 199

@@ -167,6 +167,21 @@ def test_where_an_older_version_kept_none_it_begins_with_the_baseline_and_nothin
     assert [row[2] for row in drawn(html)] == ["1.000", "0.997", "0.997"] and "bootstrapped by the first run" in html
 
 
+def test_a_history_that_github_did_not_hand_over_in_time_is_not_begun_anew(fake, tmp_path, capsys):
+    story = Story(fake, tmp_path, capsys, FILES | {"retrieval-gate.yml": STORES["branch"]})
+    story.store = "branch"
+    story.on_push()
+    pushed(story, 1, "a")
+    before = points(story)
+    fake.fail_next("GET", "history.json", status=502, times=5)
+    outcome = pushed(story, 2, "b")
+    assert outcome.outputs["baseline-updated"] == "carried" and "is left out: " in outcome.report["notes"][0]
+    assert points(story)[:-1] == before and points(story)[-1]["commit"] == story.repo.tip
+    fake.fail_next("GET", "history.json", status=502, times=10)
+    before = points(story)
+    assert story.on_schedule().outputs["baseline-updated"] == "no" and points(story) == before
+
+
 POINT = {"created": "2026-01-01T00:00:00Z", "metrics": {"ndcg@10": 0.5}, "tags": {}}
 HOSTILE = {
     "no JSON": b"\xff{", "another thing": b"[1]", "another gate": {"gate": "other"}, "a later schema": {"schema": 2},
@@ -203,16 +218,17 @@ def test_texts_of_a_history_are_shown_and_never_run(kept):
     assert "\u202e" not in html.split('id="history"')[1].split('id="data"')[0]
 
 
-def test_runs_over_other_splits_are_no_points_of_one_line(fake, tmp_path, capsys):
+@pytest.mark.parametrize("store", STORES)
+def test_runs_over_other_splits_are_no_points_of_one_line(fake, tmp_path, capsys, store):
     lines = [json.loads(line) for line in golden().splitlines()]
     for line in lines[::3]:
         line["split"] = "blind"
-    config = CONFIG + "tiers: {nightly: {splits: [dev, blind]}}\nsplits: [dev]\n"
+    config = STORES[store] + "tiers: {nightly: {splits: [dev, blind]}}\nsplits: [dev]\n"
     story = Story(fake, tmp_path, capsys, FILES | {"golden.jsonl": written(lines), "retrieval-gate.yml": config})
-    story.store = "artifact"
+    story.store = store
     story.on_push()
     pushed(story, 1, "a")
-    assert story.on_schedule().code == 0
+    assert [story.on_schedule().outputs["baseline-updated"] for _ in range(3)][1:] == ["no" if store == "branch" else "carried"] * 2
     assert [point["splits"] for point in points(story)] == [["dev"], ["dev"], ["blind", "dev"]]
     story.on_pull(story.pull({"b": "x"}), "opened")
     assert len(drawn(page(story))) == 3 and "1 run over other splits is left out." in page(story)

@@ -17,10 +17,10 @@ from gate.baseline.manifest import LATEST_FILE, MANIFEST_FILE, manifest_bytes
 from gate.baseline.record import Record, pack
 from gate.baseline.search import MAX_CLOSE, RECREATE, Search
 from gate.baseline.settle import APART, EARLIER, LATER, SAME, settle
-from gate.baseline.shelf import Item
+from gate.baseline.shelf import Item, Loaded
 from gate.baseline.standing import UNUSABLE, Standing, newest_standing
 from gate.baseline.stores import Published, check_publishable
-from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history
+from gate.baseline.timeline import HISTORY_FILE, history_bytes, merged, read_history, tells_more
 from gate.errors import GitHubError, InvalidInput
 from gate.github.branches import MAX_BLOB, Branch, Rewriting, blob_sha
 from gate.github.failures import Conflict, Forbidden, Unprocessable
@@ -43,6 +43,7 @@ class BranchStore:
         self._wanted = home.wanted(f"{name}:{home.gate}")
         self._shelf = BranchShelf(self._branch, self._wanted, home.url, self._signs, home.clock)
         self._seen: frozenset[str] = frozenset()
+        self._unread = False
 
     # -- finding -------------------------------------------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ class BranchStore:
         default branch has stored something since, by an approval or by somebody's hand, nothing in it counts."""
         search = Search(self._repository, self._wanted, self._shelf, base_sha, own_run_id, self._clock())
         found = search.find()
-        self._seen = frozenset(item.source.sha for item in search.listed)
+        self._seen, self._unread = frozenset(item.source.sha for item in search.listed), search.history_unread
         rewriting = self._branch.last_rewriting()
         if rewriting is None or self._settled(search.listed, rewriting):
             return found
@@ -89,7 +90,7 @@ class BranchStore:
             tip, others = self._shelf.tip, [item for item in items if item.run_id != int(manifest.run_id)]
             look = Lookups(self._repository, self._wanted.default_branch, self._shelf)
             other = newest_standing(others, self._wanted, self._shelf, look)
-            if self._unchanged(manifest, latest, other, others):
+            if self._unchanged(manifest, latest, other, others, history):
                 return self._nothing(record)
             seen = other is None or other.item.source.sha in self._seen
             order = _order(look, manifest.head_sha, other.manifest.head_sha) if other else APART
@@ -101,7 +102,8 @@ class BranchStore:
                 history = tuple(point._replace(digest=followed.digest) if point.digest == record.digest else point for point in history)
                 data, base, record = pack(followed), settled.parent, followed
                 manifest = replace(manifest, record_digest=record.digest)
-            told = merged(self._told(other), history) if other and not seen else history
+            # A history that could not be read when it was to be drawn is there all the same, and must not begin anew for that.
+            told = merged(self._told(other.loaded) or (), history) if other and (self._unread or not seen) else history
             done = self._stored(manifest, data, record, latest, tip, other, told)
             if done:
                 url = f"{self._url}/tree/{done}/{self._wanted.gate}"
@@ -109,12 +111,14 @@ class BranchStore:
         raise Conflict(f"the branch `{self._branch.name}` moved {MAX_TRIES} times while this run tried to store its baseline", 409,
                        "run the job again")
 
-    def _told(self, other: Standing) -> tuple[Point, ...]:
-        """The history that another run has stored while this one was under way."""
+    def _told(self, loaded: Loaded) -> tuple[Point, ...] | None:
+        """The history that another run has stored; None when GitHub does not hand it over."""
         try:
-            return read_history(other.loaded.history, self._wanted.gate) or ()
-        except (InvalidInput, GitHubError):
+            return read_history(loaded.history, self._wanted.gate) or ()
+        except InvalidInput:
             return ()
+        except GitHubError:
+            return None
 
     def _stored(self, manifest: Manifest, data: bytes, record: Record, latest: Record | None, tip: str, other: Standing | None,
                 history: Sequence[Point]) -> str:
@@ -148,9 +152,10 @@ class BranchStore:
                               "let the gate write with the job's own token, or with that of an app: a person's token signs nothing")
         return str(made["sha"])
 
-    def _unchanged(self, manifest: Manifest, latest: Record | None, other: Standing | None, others: Sequence[Item]) -> bool:
-        """Whether the branch says already what this run would write: the same commit, baseline, rankings and verdict. What a run stored
-        that ended red is no baseline by itself, but a red main that runs every night need not write it again."""
+    def _unchanged(self, manifest: Manifest, latest: Record | None, other: Standing | None, others: Sequence[Item],
+                   history: Sequence[Point]) -> bool:
+        """Whether the branch says already what this run would write: the same commit, baseline, rankings, verdict and point of the history.
+        What a run stored that ended red is no baseline by itself, but a red main that runs every night need not write it again."""
         if manifest.state != "carried" or latest is None or not others:
             return False
         top, stands = others[0], other is not None and other.item is others[0]
@@ -161,7 +166,8 @@ class BranchStore:
             there = loaded.manifest
             verdicts = {there.verdict, manifest.verdict}
             return ((there.head_sha, there.record_digest) == (manifest.head_sha, manifest.record_digest)
-                    and (len(verdicts) == 1 or verdicts <= set(CLEAN)) and same_answers(latest, loaded.latest()))
+                    and (len(verdicts) == 1 or verdicts <= set(CLEAN)) and same_answers(latest, loaded.latest())
+                    and ((told := self._told(loaded)) is None or not tells_more(history, told, manifest.head_sha)))
         except UNUSABLE:
             return False
 

@@ -115,6 +115,10 @@ def unpack(data: bytes, name: str) -> Record:
     if value["schema"] > SCHEMA:
         raise InvalidInput(f"{name}: record schema {value['schema']} is newer than this gate knows ({SCHEMA})",
                            "use the version of the gate that wrote it, or a later one")
+    if "rankings" not in value:
+        # history.json for one, or a report.json: whole files, of which none is to be made again.
+        raise InvalidInput(f"{name}: not a record (it holds no rankings)", "name a record: a run's `--record`, or the record.json.gz, "
+                           "latest.json.gz or baseline.json.gz that the gate has stored")
     stated = value.pop("digest", None)
     try:
         actual = jsonio.digest(value)

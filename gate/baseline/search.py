@@ -33,7 +33,7 @@ RECREATE = (
 
 class Search:
     """One search. ``base_sha``: what the baseline must be contained in; ``own_run_id``: of a run whose items are left out; ``now``:
-    seconds since 1970."""
+    seconds since 1970. Afterwards, ``history_unread``: whether there is a history that GitHub did not hand over."""
 
     def __init__(self, repository: Repository, wanted: Wanted, shelf: Shelf, base_sha: str, own_run_id: int, now: float) -> None:
         self._wanted, self._shelf, self._base, self._own_run = wanted, shelf, base_sha, own_run_id
@@ -47,6 +47,7 @@ class Search:
         self._no_latest = ""
         self._history: tuple[Point, ...] | None = None
         self._no_history = ""
+        self.history_unread = False
         self.listed: list[Item] = []
 
     def find(self) -> Found | Missing:
@@ -147,6 +148,7 @@ class Search:
             self._history = read_history(loaded.history, self._wanted.gate)
         except (InvalidInput, GitHubError) as fault:
             self._no_history = f"the history of {item.label} is left out: {fault.problems[0]}"
+            self.history_unread = isinstance(fault, GitHubError)
 
     def _overtaken(self, found: Found, older: list[Item]) -> Found | None:
         """An approved baseline that the carried one passed over: when two pushes are handled at once, the later one may carry

@@ -57,6 +57,12 @@ def merged(stored: Sequence[Point], points: Iterable[Point]) -> tuple[Point, ...
     return (*stored, *(point for point in points if point.digest not in known))
 
 
+def tells_more(points: Iterable[Point], stored: Sequence[Point], commit: str) -> bool:
+    """Whether ``points`` hold something of a commit that is not stored, as when a night judges other splits than the push before it."""
+    known = [_says(point) for point in stored if point.commit == commit]
+    return any(_says(point) not in known for point in points if point.commit == commit)
+
+
 def _says(point: Point) -> tuple[object, ...]:
     return (point.commit, dict(point.metrics), dict(point.tags), point.primary, point.splits, point.snapshot, point.golden)
 

@@ -92,7 +92,7 @@ def _hidden(comparison: Comparison, rule: Protected, stratum: Paired, limit: flo
     hides = " and the average hides it" if others and main.delta > -limit else ""
     fell = (f" got worse{hides}: {metric_label(comparison.primary)} fell by {fmt_size(stratum.delta, rule.tolerance)} over "
             f"{plural(stratum.n, 'query')} ({rule.tolerance:g} is allowed){meanwhile}")
-    over_all = f". Over all it {moved(main, limit)}" if others else ""
+    over_all = f". Over all queries it {moved(main, limit)}" if others else ""
     return ("The protected tag ", Name(rule.tag), f"{fell}{over_all}; ", *flips(comparison))
 
 

@@ -53,7 +53,9 @@ def scored_words(found: History) -> str:
         return "Means as each record has them: labels and queries may have changed between them (give --golden to score them all anew)."
     left = f"; {plural(found.left_out, 'query')} answered by some of them only {'is' if found.left_out == 1 else 'are'} left out" \
         if found.left_out else ""
-    return f"All records scored anew under today's labels, over {plural(found.n, 'query')}{left}."
+    shallow = f" {plural(found.shallow, 'record')} {'has' if found.shallow == 1 else 'have'} no value of a metric that looks deeper " \
+        "than the results reach." if found.shallow else ""
+    return f"All records scored anew under today's labels, over {plural(found.n, 'query')}{left}.{shallow}"
 
 
 def _lines(found: History) -> Iterator[str]:
@@ -82,7 +84,7 @@ def _series(what: str, rows: Sequence[tuple[str, Sequence[float | None], Paired 
     def cells(name: str, values: Sequence[float | None], since: Paired | None) -> tuple[str, ...]:
         known = [value for value in values if value is not None]
         first, last = (known[0], known[-1]) if known else (None, None)
-        delta = since.delta if since else None if first is None or last is None else last - first
+        delta = since.delta if since else known[-1] - known[0] if len(known) > 1 else None
         return (name, sparkline(values), str(since.n) if since else "", fmt_value(first), fmt_value(last), fmt_delta(delta),
                 fmt_interval(since.ci.lo, since.ci.hi) if since and since.ci else "", fmt_p(since.q_value) if since else "")
 

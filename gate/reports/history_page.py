@@ -19,7 +19,7 @@ _DIGITS = 6  # that stored points are rounded to; beyond them is no change
 _MOST_TAGS = 60
 # In a report, where the history is one part of many.
 _TAGS_IN_REPORT = 12
-_MOST_BASELINES = 50
+_MOST_LISTED = 50
 # Of a longer line single dots say nothing; its baselines and its end do.
 _MOST_DOTS = 60
 _USUAL = ("", "pass", "accepted", "no-baseline")
@@ -36,7 +36,8 @@ class Mark(NamedTuple):
 
 class Line(NamedTuple):
     """``paths``: of SVG polylines, one for each run of points without a gap; ``ahead``: from the last record to the run that is reported
-    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did."""
+    on; ``ticks``: (y, label); ``changed``: (x, words) where the frozen inputs did; ``start``: where the line begins, while the change that
+    is told is that from ``first`` to ``last``."""
 
     name: str
     paths: tuple[str, ...]
@@ -44,6 +45,7 @@ class Line(NamedTuple):
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[float, str], ...]
     changed: tuple[tuple[float, str], ...]
+    start: str
     first: str
     last: str
     lowest: str
@@ -88,6 +90,7 @@ class Told(NamedTuple):
     baselines: list[Reason]
     baseline_count: int
     changed: list[tuple[Row, str]]
+    changed_count: int
     sentence: str = ""
 
 
@@ -98,12 +101,12 @@ def history_page(found: History) -> str:
     style = (directory() / "report.css").read_text(encoding="utf-8") + (directory() / "history.css").read_text(encoding="utf-8")
     seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return html().get_template("history.html.j2").render(style=style, seal=seal, found=found, scored=scored_words(found),
-                                                         told=_told(found, _MOST_TAGS, len(found.baselines)))
+                                                         told=_told(found, _MOST_TAGS))
 
 
 def history_part(found: History) -> Told:
     """What the report of the last point shows of it."""
-    return _told(found, _TAGS_IN_REPORT, _MOST_BASELINES)._replace(sentence=_sentence(found))
+    return _told(found, _TAGS_IN_REPORT, _MOST_LISTED)._replace(sentence=_sentence(found))
 
 
 def _sentence(found: History) -> str:
@@ -111,8 +114,8 @@ def _sentence(found: History) -> str:
     first, last = (point.created[:10] or "an unknown day" for point in (past[0], past[-1]))
     what = figures.plural(len(past), "record") if found.n else f"{figures.plural(len(past), 'run')} of the default branch"
     news = "" if found.n else ", with its change from the one before"
-    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end{news}. A square is a baseline, a dotted line a change of "
-            "the golden set or the snapshot. ")
+    head = (f"{what}, from {first} to {last}, and this run as the hollow dot at the end{news}. A square is a baseline, a dotted line "
+            "a change of the golden set or the snapshot. ")
     if found.n:
         return head + scored_words(found)
     left = f" {figures.plural(found.elsewhere, 'run')} over other splits {'is' if found.elsewhere == 1 else 'are'} left out." \
@@ -120,7 +123,8 @@ def _sentence(found: History) -> str:
     return head + f"Each point has the labels and queries of its own time, so that a step may also come from them.{left}"
 
 
-def _told(found: History, most_tags: int, most_baselines: int) -> Told:
+def _told(found: History, most_tags: int, most_listed: int = 0) -> Told:
+    """``most_listed``: baselines and changes, the newest; 0 for all."""
     points, last = found.points, found.points[-1]
     changed = {row: what for row, (before, point) in enumerate(zip(points, points[1:], strict=False), 1)
                if (what := _changed(before, point))}
@@ -137,11 +141,13 @@ def _told(found: History, most_tags: int, most_baselines: int) -> Told:
     rows = [Row(_when(point), point.commit[:12] or "none", _what(point),
                 tuple(figures.fmt_value(point.metrics.get(name)) for name in names)) for point in points]
     reasons = [Reason(_when(point), point.commit[:12] or "none", figures.short_digest(point.digest), point.why)
-               for point in found.baselines[-most_baselines:]]
-    return Told([line(figures.metric_label(name), [point.metrics.get(name) for point in points], found.since.get(name)) for name in names],
+               for point in found.baselines[-most_listed:]]
+    by_name = {name: [point.metrics.get(name) for point in points] for name in names}
+    drawn = {name: values for name, values in by_name.items() if len(points) == 1 or sum(value is not None for value in values) > 1}
+    return Told([line(figures.metric_label(name), values, found.since.get(name)) for name, values in drawn.items()],
                 [line(tag, by_tag[tag], found.tags_since.get(tag)) for tag in tags], len(by_tag),
                 figures.metric_label(found.primary) if found.primary else "", [figures.metric_label(name) for name in names], rows,
-                reasons, len(found.baselines), [(rows[row], what) for row, what in changed.items()])
+                reasons, len(found.baselines), [(rows[row], what) for row, what in changed.items()][-most_listed:], len(changed))
 
 
 def _moved(values: Sequence[float | None]) -> float:
@@ -196,7 +202,8 @@ def line_of(name: str, points: Sequence[Point], values: Sequence[float | None], 
     start = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
     delta = since.delta if since else round(known[-1] - start, _DIGITS)
     return Line(name, tuple(" ".join(run) for run in runs if len(run) > 1), ahead, tuple(marks), ticks,
-                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(start),
-                figures.fmt_value(known[-1]), figures.fmt_value(min(known)), figures.fmt_value(max(known)), figures.fmt_delta(delta),
+                tuple((place(row, middle)[0], f"another {what}") for row, what in (changed or {}).items()), figures.fmt_value(known[0]),
+                figures.fmt_value(start), figures.fmt_value(known[-1]), figures.fmt_value(min(known)), figures.fmt_value(max(known)),
+                figures.fmt_delta(delta),
                 figures.fmt_interval(since.ci.lo, since.ci.hi) if since and since.ci else "", since.n if since else None,
                 bool(since and since.ci and since.ci.hi < 0))

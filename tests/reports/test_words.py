@@ -75,14 +75,14 @@ def test_an_average_that_hides_a_protected_tag_is_called_that():
     lines += [q(f"b{i}", 2, 1 if i < 3 else 2) for i in range(90)]
     text = sentence(build.make(lines, Policy(protected=(Protected("codes", 0.05),))))
     assert text.startswith("The protected tag `codes` got worse and the average hides it: nDCG@10 fell by 0.100 over 10 queries (0.05 is "
-                           "allowed), while it rose by 0.012 over the other 90. Over all it rose by 0.001; no query lost or found its ")
+                           "allowed), while it rose by 0.012 over the other 90. Over all queries it rose by 0.001; no query lost or found ")
 
 
 def test_an_average_that_shows_the_fall_of_a_protected_tag_hides_nothing():
     tagged = [q(f"a{i}", 1, None if i < 4 else 1, tags=["t"]) for i in range(10)]
     text = sentence(build.make([*tagged, *(q(f"b{i}") for i in range(30))], Policy(protected=(Protected("t", 0.01),))))
-    assert text.startswith("The protected tag `t` got worse: nDCG@10 fell by 0.400 over 10 queries (0.01 is allowed). Over all it fell by "
-                           "0.100; 4 queries lost")
+    assert text.startswith("The protected tag `t` got worse: nDCG@10 fell by 0.400 over 10 queries (0.01 is allowed). Over all queries it "
+                           "fell by 0.100; 4 queries lost")
     lines = [q(f"a{i}", 1, 2 if i < 3 else 1, tags=["t"]) for i in range(40)]
     text = sentence(build.make(lines, Policy(protected=(Protected("t", 0.01),), tolerance=0.2)))
     assert text == ("The protected tag `t` got worse: nDCG@10 fell by 0.028 over 40 queries (0.01 is allowed); no query lost or found its "
