@@ -162,7 +162,7 @@ def assess(golden: GoldenSet, candidate: Run, reference: Reference | None, polic
     check_validity(scored if judged is golden else with_errors_aside(scored, golden, candidate), candidate, policy, name, golden=golden,
                    kept=around.kept, quoting=around.show_queries)
     check_answered(judged, candidate, name)
-    noise = _noise(golden, judged, (candidate, *repeats), scored, policy) if repeats else None
+    noise = _noise(golden, judged, (candidate, *repeats), scored, policy, around.show_queries) if repeats else None
     aside = set_aside(golden, judged, policy)
     rules = replace(policy, protected=tuple(rule for rule in policy.protected if rule.tag not in aside.tags))
     must_hit = [i for i in _must_hit(golden, policy) if i not in aside.must_hit]
@@ -238,12 +238,13 @@ def failure_report(error: GateError, policy: Policy, around: Circumstances) -> R
                   noise=error.repeats if isinstance(error, TooNoisy) else None)
 
 
-def _noise(golden: GoldenSet, judged: GoldenSet, runs: Sequence[Run], first: ScoredRun, policy: Policy) -> Repeats:
+def _noise(golden: GoldenSet, judged: GoldenSet, runs: Sequence[Run], first: ScoredRun, policy: Policy,
+           quoting: bool) -> Repeats:
     """Every repeat has to be as valid as the run that it repeats."""
     scored = [first]
     for run in runs[1:]:
         scored.append(_scored(golden, judged, run, policy))
-        check_validity(scored[-1], run, policy, run.name, golden=golden)
+        check_validity(scored[-1], run, policy, run.name, golden=golden, quoting=quoting)
         check_answered(judged, run, run.name)
     return measure(judged, runs, scored, policy.primary, policy.method.confidence)
 
