@@ -4,7 +4,7 @@
 
 The example repository lives through a month: its first baseline, a push, an improvement that maria approves with a reason, another push.
 Then ada proposes the tempting change of examples/changes/ and the gate answers. Photographed are the comment (folded, unfolded, and when
-the label is there and the review is not), report.html, and the comment on a harmless change. The job summary has the comment's text.
+the label is there and the review is not), the job summary, report.html, and the comment on a harmless change.
 Markdown is rendered by GitHub's own parser (cmarkgfm) with its style sheet (npm's github-markdown-css), as wide as it
 stands on GitHub. Clock, people and commits are fixed: from one run to the next only the measured latency differs. Look at the pictures
 before they are committed.
@@ -12,17 +12,14 @@ before they are committed.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import io
 import json
 import os
 import re
-import struct
 import subprocess
 import tarfile
 import tempfile
-import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +27,8 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import cmarkgfm
-import numpy as np
 from cmarkgfm.cmark import Options
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.fake_github import GATE_PATH, FakeGitHub
@@ -42,13 +39,13 @@ IMAGES, EXAMPLES = ROOT / "docs" / "images", ROOT / "examples"
 LARGEST = 190_000
 STYLE = "github-markdown-css@5.9.0"
 RETRIEVER = "search/retriever.py"
-# A comment beside the sidebar of a pull request: GitHub's width and size of letters on a laptop.
-COMMENT = """<!doctype html><html><head><meta charset="utf-8"><style>{style}
-body {{ margin: 0; padding: 12px 16px; background: #fff; width: 840px; }} .markdown-body {{ font-size: 14px; padding: 16px; }}
+# A comment beside the sidebar of a pull request, and a job's summary below its run: GitHub's width and size of letters on a laptop.
+BOX = """<!doctype html><html><head><meta charset="utf-8"><style>{style}
+body {{ margin: 0; padding: 12px 16px; background: #fff; width: {width}px; }} .markdown-body {{ font-size: 14px; padding: 16px; }}
 section {{ border: 1px solid #d1d9e0; border-radius: 6px; }} section > header {{ font: 14px/21px Arial, sans-serif;
 padding: 8px 16px; background: #f6f8fa; border-bottom: 1px solid #d1d9e0; border-radius: 6px 6px 0 0; color: #59636e; }}
 header b {{ color: #1f2328; }} header i {{ font: 12px Arial, sans-serif; border: 1px solid #d1d9e0; border-radius: 2em; padding: 0 6px; }}
-</style></head><body><section><header><b>github-actions</b> <i>bot</i> commented</header>
+</style></head><body><section><header>{head}</header>
 <div class="markdown-body">{body}</div></section></body></html>"""
 
 
@@ -117,8 +114,9 @@ def live(fake: FakeGitHub, place: Path) -> dict[str, str]:
         expect(story.on_push(), "pass", "carried")
         fake.clock.advance(days=2, hours=1)
         tempting = story.pull(change("tempting"))
-        expect(story.on_pull(tempting, "opened"), "fail")
-        seen = {"comment": story.comments(tempting)[0],
+        failed = story.on_pull(tempting, "opened")
+        expect(failed, "fail")
+        seen = {"comment": story.comments(tempting)[0], "summary": failed.summary,
                 "report": (story.workspace / "retrieval-gate-report" / "report.html").read_text(encoding="utf-8")}
         fake.clock.advance(hours=1)
         fake.label(tempting, "baseline-update", by="maria")
@@ -140,12 +138,12 @@ def style(place: Path) -> str:
         return member.read().decode()
 
 
-def written(page: Page, sheet: str, markdown: str) -> Page:
-    """The page with a comment as GitHub renders it."""
+def written(page: Page, sheet: str, markdown: str, width: int = 840, head: str = "<b>github-actions</b> <i>bot</i> commented") -> Page:
+    """The page with Markdown as GitHub renders it."""
     body = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
     # What GitHub makes of a list of boxes after its parser: no bullets, and the box stands in its line.
     body = re.sub(r'<li>(<input type="checkbox"[^>]*>)(\s*<p>)?', r'<li class="task-list-item">\2\1', body)
-    page.set_content(COMMENT.format(style=sheet, body=body))
+    page.set_content(BOX.format(style=sheet, body=body, width=width, head=head))
     return page
 
 
@@ -155,44 +153,14 @@ def unfolded(page: Page) -> Page:
 
 
 def keep(page: Page, name: str, **options: object) -> None:
-    assert page.context.browser is not None
-    bench = page.context.browser.new_page()
-    taken = page.screenshot(**options)
-    for colours in (64, 48, 32):
-        small = smaller(bench, taken, colours)
-        if len(small) < LARGEST:
+    """Letters on a ground need few colours, and with a palette the file is a third."""
+    picture = Image.open(io.BytesIO(page.screenshot(**options))).convert("RGB")
+    for colours in (128, 64, 32):
+        out = io.BytesIO()
+        picture.quantize(colours, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+        if out.tell() < LARGEST:
             break
-    (IMAGES / name).write_bytes(small)
-    bench.close()
-
-
-def smaller(page: Page, png: bytes, colours: int) -> bytes:
-    """The same picture with a palette: letters on a ground need few colours, and the file is a third."""
-    width, height, pixels = page.evaluate("""async data => {
-        const image = await createImageBitmap(await (await fetch("data:image/png;base64," + data)).blob());
-        const canvas = new OffscreenCanvas(image.width, image.height), paint = canvas.getContext("2d");
-        paint.drawImage(image, 0, 0);
-        const bytes = paint.getImageData(0, 0, image.width, image.height).data;
-        let text = "";
-        for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
-        return [image.width, image.height, btoa(text)];
-    }""", base64.b64encode(png).decode())
-    rgb = np.frombuffer(base64.b64decode(pixels), np.uint8).reshape(-1, 4)[:, :3].astype(np.int64)
-    codes, where, counts = np.unique(rgb @ [65536, 256, 1], return_inverse=True, return_counts=True)
-    found = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], 1)
-    distance, nearest = np.full(len(found), 1 << 20), np.zeros(len(found), np.uint8)
-    palette = []
-    for number in range(min(colours, len(found))):
-        # By frequency alone a small red cross would turn grey.
-        palette.append(found[int((distance * counts).argmax())])
-        further = ((found - palette[-1]) ** 2).sum(1)
-        nearest[further < distance] = number
-        distance = np.minimum(distance, further)
-    rows = np.insert(nearest[where].reshape(height, width), 0, 0, axis=1)  # each row begins with its filter: none
-    parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)), (b"PLTE", np.array(palette, np.uint8).tobytes()),
-             (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-                                           for kind, data in parts)
+    (IMAGES / name).write_bytes(out.getvalue())
 
 
 def photograph(browser: Browser, seen: dict[str, str], sheet: str, report: Path) -> None:
@@ -200,6 +168,8 @@ def photograph(browser: Browser, seen: dict[str, str], sheet: str, report: Path)
     for name in ("comment", "comment-approval", "comment-green"):
         keep(written(page, sheet, seen[name]), f"{name}.png", full_page=True)
     keep(unfolded(written(page, sheet, seen["comment"])), "comment-open.png", full_page=True)
+    page.set_viewport_size({"width": 1132, "height": 600})
+    keep(written(page, sheet, seen["summary"], 1100, "<b>retrieval-gate</b> summary"), "summary.png", full_page=True)
     report.write_text(seen["report"], encoding="utf-8")
     for name, width, height, scale, scheme, part in (("light", 1180, 1180, 1, "light", ""), ("dark", 1180, 1000, 1, "dark", "#q=q086"),
                                                      ("phone", 360, 860, 2, "light", ""), ("history", 1180, 680, 1, "light", "#history")):
