@@ -16,8 +16,10 @@ from gate.policy import Check, Policy
 from gate.reports import remarks, rows, words
 from gate.reports.claims import Claims, Flip
 from gate.reports.comment import BUDGET, marker
+from gate.reports.flips import flip_rows
 from gate.reports.headline import flips, movement
 from gate.reports.report import REPORT_ARTIFACT, Report
+from gate.reports.tags import tag_rows
 from gate.reports.words import Name, Sentence
 from gate.scoring.metrics import parse_metric
 
@@ -99,13 +101,13 @@ def render_claimed(claims: Claims, told: Told, budget: int = BUDGET) -> str:
 def _context(claims: Claims, told: Told, report: Report, n: int) -> dict[str, object]:
     c = report.comparison
     failed = [check.name for check in report.checks if check.outcome == "fail"]
-    metrics, tags = rows.metric_rows(report), rows.tag_rows(report)
+    metrics, tags = rows.metric_rows(report), tag_rows(report)
     return {
         "title": _TITLES[claims.verdict], "gate": told.gate, "lead": lead(claims, report), "conclusion": told.conclusion,
         "side": words.this_side(report), "confidence": words.confidence(report), "metrics": metrics[:1 + n], "metric_count": len(metrics),
         "compared": remarks.compared(report), "latency": words.latency_line(report), "failed": failed[:1 + n], "failed_count": len(failed),
         "flip_k": c.flip_k if c else None, "tags": tags[:n], "tag_count": len(tags),
-        "lost": list(rows.flip_rows(report, c.lost[:n])) if c else [], "lost_count": len(claims.lost),
-        "gained": list(rows.flip_rows(report, c.gained[:n // 2])) if c else [], "gained_count": len(claims.gained),
+        "lost": list(flip_rows(report, c.lost[:n])) if c else [], "lost_count": len(claims.lost),
+        "gained": list(flip_rows(report, c.gained[:n // 2])) if c else [], "gained_count": len(claims.gained),
         "head": told.head_sha[:12], "run_url": told.run_url, "artifact": REPORT_ARTIFACT + told.gate, "marker": marker(report),
     }

@@ -10,8 +10,10 @@ from typing import Any
 
 from gate import figures
 from gate.reports import advice, beside, problems, provenance, remarks, rows, since, words
+from gate.reports.flips import flip_rows
 from gate.reports.headline import headline
 from gate.reports.report import Report
+from gate.reports.tags import tag_rows, tag_scale
 from gate.reports.words import Name, Sentence
 
 # GitHub takes 65,536 characters.
@@ -112,7 +114,7 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
     failed = [check for check in report.checks if check.outcome == "fail"]
     unsettled = [check for check in report.checks if check.outcome not in ("pass", "fail")]
     found_problems = problems.problems(report)
-    lost = list(islice(rows.flip_rows(report, c.lost), n)) if c else []
+    lost = list(islice(flip_rows(report, c.lost), n)) if c else []
     unanswerable = rows.unanswerable_rows(report)
     tops = [(row.baseline, row.candidate) for row in unanswerable if row.baseline is not None and row.candidate is not None]
     always = max(n, _ALWAYS_ROWS) if room.sections else 1
@@ -129,11 +131,11 @@ def _context(report: Report, room: Room) -> dict[str, Any]:
         "place": remarks.html_place(report),
         "folded": _folded(len(c.lost) - _OPEN_ROWS if lost[_OPEN_ROWS:] else 0, len(c.gained)) if c else "",
         "worst": lost[:_OPEN_ROWS], "lost": lost[_OPEN_ROWS:], "lost_count": len(c.lost) if c else 0,
-        "gained": list(islice(rows.flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
+        "gained": list(islice(flip_rows(report, c.gained), gained)) if c else [], "gained_count": len(c.gained) if c else 0,
         "moved": remarks.moved_otherwise(report), "why_one": remarks.why_one_moved(report),
-        "tags": rows.tag_rows(report)[:n] if "tags" in room.sections else [],
+        "tags": tag_rows(report)[:n] if "tags" in room.sections else [],
         "tag_count": len(c.tags) if c and not c.identical else 0,
-        "scale": figures.fmt_size(rows.tag_scale(c)) if c else "",
+        "scale": figures.fmt_size(tag_scale(c)) if c else "",
         "reasons": failed or unsettled, "unsettled": unsettled if failed else [], "passed_checks": passed,
         "problems": found_problems,
         "check_icons": {"fail": "☑️" if report.verdict == "accepted" else "❌", "inconclusive": "⚠️"},

@@ -13,10 +13,12 @@ from gate.comparison import Comparison, QueryChange
 from gate.reports import advice, beside, curve, histogram, provenance, remarks, rows, shifts, since, words
 from gate.reports.comment import shorten
 from gate.reports.explorer import ROWS, Explorer, explorer, script_safe
+from gate.reports.flips import FlipRow, flip_rows
 from gate.reports.forest import HEIGHT, WIDTH, Axis
 from gate.reports.headline import headline
 from gate.reports.problems import problems
 from gate.reports.report import Report
+from gate.reports.tags import tag_rows, tag_scale
 from gate.reports.tiles import tiles
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Sealed(NamedTuple):
 class Flip(NamedTuple):
     """A query of the lists at the top. ``address``: what leads to its page, empty where it has none; ``why``: a sentence, or empty."""
 
-    row: rows.FlipRow
+    row: FlipRow
     address: str
     why: str
 
@@ -73,9 +75,9 @@ def _sealed(text: str) -> Sealed:
 def _context(report: Report, queries: Explorer | None) -> dict[str, Any]:
     c = report.comparison
     moved = c if c and not c.identical else None
-    tags = rows.tag_rows(report) if moved else []
+    tags = tag_rows(report) if moved else []
     unanswerable = rows.unanswerable_rows(report)
-    axis = Axis(max(rows.tag_scale(c), abs(c.main.ci.lo), abs(c.main.ci.hi)) if c and c.main.ci else 1.0)
+    axis = Axis(max(tag_scale(c), abs(c.main.ci.lo), abs(c.main.ci.hi)) if c and c.main.ci else 1.0)
     metrics = rows.metric_rows(report)
     metric_axis, metric_bars = _metric_bars(moved)
     addresses = queries.addresses if queries else {}
@@ -141,10 +143,10 @@ def _metric_bars(comparison: Comparison | None) -> tuple[Axis, list[Any]]:
 
 def _flips(report: Report, changes: Sequence[QueryChange], addresses: dict[str, str]) -> list[Flip]:
     shown = tuple(changes[:FLIPS])
-    return [_flip(row, addresses.get(row.id, "")) for row in rows.flip_rows(report, shown)]
+    return [_flip(row, addresses.get(row.id, "")) for row in flip_rows(report, shown)]
 
 
-def _flip(row: rows.FlipRow, address: str) -> Flip:
+def _flip(row: FlipRow, address: str) -> Flip:
     gap = _GAPS.get(row.gap, f"{row.gap[:1].upper()}{row.gap[1:]} came back.")
     return Flip(row, address, _STAGES.get(row.stage, gap))
 

@@ -9,10 +9,12 @@ from gate import figures
 from gate.comparison import QueryChange
 from gate.reports import advice, beside, cells, provenance, remarks, rows, words
 from gate.reports.escape import clean, guard
+from gate.reports.flips import FlipRow, flip_rows
 from gate.reports.headline import headline
 from gate.reports.paint import paint, painted
 from gate.reports.problems import problems
 from gate.reports.report import Report
+from gate.reports.tags import tag_rows
 
 T = TypeVar("T")
 
@@ -216,12 +218,12 @@ def _flips(report: Report, title: str, changes: tuple[QueryChange, ...]) -> Iter
     body = [(column(row.id, 40), f"{row.before} -> {row.after}{' (unstable)' if row.unstable else ''}", column(row.text, 60),
              column(" ".join(row.tags), 40), *_documents(row),
              f"lost by the {row.stage.removesuffix('s')} stage" if row.stage else "")
-            for row in rows.flip_rows(report, changes[:_MOST_ROWS])]
+            for row in flip_rows(report, changes[:_MOST_ROWS])]
     now = "now at that rank" if any(line[5] for line in body) else ""
     yield from table(("query", "rank", "", "tags", "its answer", now, ""), body, left=7)
 
 
-def _documents(row: rows.FlipRow) -> tuple[str, str]:
+def _documents(row: FlipRow) -> tuple[str, str]:
     return column(row.answer_title or row.answer, 48), column(row.instead_title or row.instead, 48) if row.instead else row.gap
 
 
@@ -236,7 +238,7 @@ def _commands(report: Report) -> list[str]:
 
 
 def _tags(report: Report) -> Iterator[str]:
-    found = rows.tag_rows(report)
+    found = tag_rows(report)
     if not found or (report.comparison is not None and report.comparison.identical):
         return
     yield f"Per tag{f' (showing {_MOST_ROWS} of {len(found):,})' if len(found) > _MOST_ROWS else ''}"
