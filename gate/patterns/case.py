@@ -31,29 +31,40 @@ class Pattern(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What is kept of one run's rankings, by query: the first ``k`` documents and how many there were. Those of long runs stay in their
-    file until somebody asks, and are not to be held here."""
+    """What is kept of one run's rankings: by query the first ``k`` documents and how many there were; and ``alone``, those of these
+    documents that the other run returns for none of the queries, at no rank. Rankings of long runs stay in their file until somebody
+    asks, and are not to be held here."""
 
     run: Run
     top: Mapping[str, Sequence[str]]
     counts: Mapping[str, int]
-
-    def returned(self, among: set[str]) -> set[str]:
-        """Those documents that came back for any query, at any rank."""
-        return {doc for i in self.top for doc in docs_of(self.run, i) if doc in among}
+    alone: frozenset[str]
 
 
-def docs_of(run: Run, query_id: str) -> Sequence[str]:
-    return run.rankings[query_id].docs if query_id in run.rankings else ()
+def sides_of(before: Run, after: Run, ids: Sequence[str], k: int) -> tuple[Side, Side]:
+    """Both sides of these queries."""
+    old, new = _read(before, ids, k), _read(after, ids, k)
+    high, now_high = ({doc for docs in side.top.values() for doc in docs} for side in (old, new))
+    gone, come = high - now_high, now_high - high
+    return old._replace(alone=frozenset(gone - _among(after, ids, gone))), new._replace(alone=frozenset(come - _among(before, ids, come)))
 
 
-def side_of(run: Run, ids: Sequence[str], k: int) -> Side:
+def _read(run: Run, ids: Sequence[str], k: int) -> Side:
     top: dict[str, Sequence[str]] = {}
     counts: dict[str, int] = {}
     for i in ids:
-        docs = docs_of(run, i)
+        docs = _docs(run, i)
         top[i], counts[i] = docs[:k], len(docs)
-    return Side(run, top, counts)
+    return Side(run, top, counts, frozenset())
+
+
+def _among(run: Run, ids: Sequence[str], wanted: set[str]) -> set[str]:
+    """Those that the run returns for any of the queries."""
+    return {doc for i in ids for doc in _docs(run, i) if doc in wanted} if wanted else set()
+
+
+def _docs(run: Run, query_id: str) -> Sequence[str]:
+    return run.rankings[query_id].docs if query_id in run.rankings else ()
 
 
 class Case(NamedTuple):

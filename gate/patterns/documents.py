@@ -31,8 +31,7 @@ def _near_top(side: Side) -> set[str]:
 
 def vanished(case: Case) -> Pattern | None:
     """Documents that stood near the top and are returned for no query any more. Some always leave, so those that came count against."""
-    gone, come = _near_top(case.before), _near_top(case.after)
-    gone, come = gone - case.after.returned(gone), come - case.before.returned(come)
+    gone, come = _near_top(case.before) & case.before.alone, _near_top(case.after) & case.after.alone
     lost = [i for i in case.worse if gone.intersection(case.before.top[i][:case.k]) & relevant_of(case.golden.by_id[i])]
     more = len(gone) > len(come) and mcnemar(len(gone), len(come))[1] / 2 <= ALPHA
     if len(lost) < FEWEST or not (more or (2 * len(lost) >= len(case.worse) and _respelt(gone, come))):
@@ -123,9 +122,7 @@ def _arrived(case: Case) -> set[str]:
 
 def newcomers(case: Case) -> Pattern | None:
     """Documents in the top that the baseline returns for no query. Some always come, so those that left count against."""
-    before, after = ({doc for docs in side.top.values() for doc in docs[:case.k]} for side in (case.before, case.after))
-    come, gone = after - before, before - after
-    come, gone = come - case.before.returned(come), gone - case.after.returned(gone)
+    gone, come = ({doc for docs in side.top.values() for doc in docs[:case.k] if doc in side.alone} for side in (case.before, case.after))
     lost = [i for i in case.worse if come.intersection(case.after.top[i][:case.k])]
     if len(lost) < FEWEST or 2 * len(lost) < len(case.worse) or len(come) <= len(gone) or mcnemar(len(come), len(gone))[1] / 2 > ALPHA:
         return None

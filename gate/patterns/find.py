@@ -7,12 +7,12 @@ from gate.explain.scores import STIRRED, by_rank, fall
 from gate.figures import plural
 from gate.golden.model import GoldenSet
 from gate.patterns import documents
-from gate.patterns.case import FEWEST, NEAR_TOP, Case, Pattern, relevant_of, side_of
+from gate.patterns.case import FEWEST, NEAR_TOP, Case, Pattern, relevant_of, sides_of
 from gate.patterns.traits import traits
 from gate.runs import Run
 
 # Of very long golden sets a part shows the same: the worst of the worse, and every so manieth of the others.
-_MOST_WORSE, _MOST_OTHERS = 600, 1200
+_MOST_WORSE, _MOST_OTHERS = 400, 800
 # From here on a cause says why the queries are worse, and what else they have in common is where it hit.
 _SAID = 0.8
 _TOUCHED = 0.5
@@ -47,7 +47,7 @@ def _case(golden: GoldenSet, comparison: Comparison, before: Run, after: Run, wo
     lost = tuple(change.id for change in comparison.lost if change.id in kept)
     sample = tuple(rest[::-(-len(rest) // _MOST_OTHERS) or 1])
     k = comparison.flip_k or 10
-    old, new = (side_of(side, (*worse, *sample), max(k, NEAR_TOP)) for side in (before, after))
+    old, new = sides_of(before, after, (*worse, *sample), max(k, NEAR_TOP))
     moved = [(change.id, change.delta < 0) for change in comparison.changes if abs(change.delta) > _NOISE]
     return Case(golden, old, new, worse, lost, sample, tuple(moved[::-(-len(moved) // _MOST_OTHERS)]), k, whole)
 
