@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gate.reports.report import Report
 
 
+DECIMALS = 6  # of means that are stored; beyond them is no change
+
+
 class Point(NamedTuple):
     """One record. ``baseline``: it was made the baseline, and ``why`` says how; else it is what main retrieved at that commit.
     ``metrics``: name → mean; ``tags``: tag → mean of the primary metric. ``snapshot`` and ``golden``: digests, to see what changed.

@@ -13,7 +13,7 @@ from typing import Any
 from gate import jsonio
 from gate.baseline.record import Record
 from gate.errors import InvalidInput
-from gate.history import Point, baseline_point
+from gate.history import DECIMALS, Point, baseline_point
 
 HISTORY_FILE = "history.json"
 SCHEMA = 1
@@ -25,7 +25,6 @@ MOST_POINTS = 200
 MOST_BASELINES = 100
 MOST_METRICS, MOST_TAGS = 24, 40
 _NAME, _TEXT, _SPLITS = 100, 400, 8
-_DECIMALS = 6
 _READ_POINTS = 4 * (MOST_POINTS + MOST_BASELINES)
 _TEXTS = ("created", "commit", "why", "digest", "snapshot", "golden", "primary", "verdict", "run")
 
@@ -71,7 +70,7 @@ def _kept(point: Point) -> Point:
     """As it will be read again: names and reasons of a bearable length, as many metrics and tags as are kept."""
 
     def means(given: Mapping[str, float], most: int) -> dict[str, float]:
-        rounded = {name: round(float(mean), _DECIMALS) for name, mean in given.items() if len(name) <= _NAME and jsonio.finite(mean)}
+        rounded = {name: round(float(mean), DECIMALS) for name, mean in given.items() if len(name) <= _NAME and jsonio.finite(mean)}
         return {name: rounded[name] for name in [name for name in rounded if _share(rounded[name])][:most]}
 
     texts = {name: getattr(point, name)[:_TEXT] for name in _TEXTS}
@@ -135,8 +134,8 @@ def _read(value: Any, number: int) -> Point:
     if wrong:
         raise InvalidInput(f"{HISTORY_FILE}: point {number} has no usable {', '.join(wrong)}")
     return Point(**{name: value.get(name, "") for name in _TEXTS}, baseline=value.get("baseline", False),
-                 metrics={name: round(float(mean), _DECIMALS) for name, mean in value["metrics"].items()},
-                 tags={name: round(float(mean), _DECIMALS) for name, mean in value["tags"].items()}, splits=tuple(value.get("splits", ())))
+                 metrics={name: round(float(mean), DECIMALS) for name, mean in value["metrics"].items()},
+                 tags={name: round(float(mean), DECIMALS) for name, mean in value["tags"].items()}, splits=tuple(value.get("splits", ())))
 
 
 def _faults(value: dict[str, Any]) -> list[str]:

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from gate.comparison import Paired
 from gate.figures import fmt_delta, fmt_interval, fmt_value
-from gate.history import Point
+from gate.history import DECIMALS, Point
 
 WIDTH, HEIGHT, EDGE, LEFT = 560, 130, 12, 46
 _LEAST_RANGE = 0.02
-_DIGITS = 6  # that stored points are rounded to; beyond them is no change
 # Of a longer line single dots say nothing; its baselines and its end do.
 _MOST_DOTS = 60
 _USUAL = ("", "pass", "accepted", "no-baseline")
@@ -92,7 +91,7 @@ def line_of(name: str, points: Sequence[Point], values: Sequence[float | None], 
     ticks = tuple((paper.y(value), fmt_value(value)) for value in (paper.middle + paper.reach, paper.middle, paper.middle - paper.reach))
     # Where the last point is a change that is asked about, what it does to the point before is the news; else the whole way is.
     first = known[-2] if points[-1].here and since is None and values[-1] is not None and len(known) > 1 else known[0]
-    delta, ci = since.delta if since else round(known[-1] - first, _DIGITS), since.ci if since else None
+    delta, ci = since.delta if since else round(known[-1] - first, DECIMALS), since.ci if since else None
     return Line(name, paths, ahead, marks, ticks, tuple((paper.x(row), f"another {what}") for row, what in changed.items()),
                 fmt_value(known[0]), fmt_value(first), fmt_value(known[-1]), fmt_value(least), fmt_value(most), fmt_delta(delta),
                 fmt_interval(ci.lo, ci.hi) if ci else "", since.n if since else None, bool(ci and ci.hi < 0))
