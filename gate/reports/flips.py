@@ -33,23 +33,40 @@ class FlipRow(NamedTuple):
     stage: str = ""  # which one lost it, where that is known
 
 
+class Places(NamedTuple):
+    """The documents behind a flip. ``before`` and ``after``: how many results there were, 0 where they are not at hand; ``answer``: the
+    relevant document that was lost or found; ``instead``: what stands at its old rank, and else ``gap`` why nothing does; all may be
+    empty."""
+
+    before: int
+    after: int
+    answer: str
+    instead: str
+    gap: str
+
+
 def flip_rows(report: Report, changes: tuple[QueryChange, ...]) -> Iterator[FlipRow]:
     """Rows in the order given; made one by one, since a report may show a few of very many."""
     unstable = set(report.noise.unstable) if report.noise else ()
     stages = report.findings.stages if report.findings else None
     for change in changes:
-        before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
-        answer, instead = answer_of(change, before, after), taker(change, after)
-        why = "" if instead else gap(report, change, after)
-        if answer and instead == answer:  # the document is there, and not the part of it that answers
-            instead, why = "", "another part of it"
-        yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank, len(before)),
-                      fmt_rank(change.candidate_rank, len(after)), fmt_delta(change.delta), answer, title_of(report, answer), instead,
-                      title_of(report, instead), why, change.id in unstable,
+        found = places_of(report, change)
+        yield FlipRow(change.id, query_text(report, change.id), tags_of(report, change.id), fmt_rank(change.baseline_rank, found.before),
+                      fmt_rank(change.candidate_rank, found.after), fmt_delta(change.delta), found.answer, title_of(report, found.answer),
+                      found.instead, title_of(report, found.instead), found.gap, change.id in unstable,
                       (stages.lost.get(change.id) if stages else None) or "")
 
 
-def answer_of(change: QueryChange, before: Sequence[str], after: Sequence[str]) -> str:
+def places_of(report: Report, change: QueryChange) -> Places:
+    """What was lost or found, and what stands in its place."""
+    before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
+    answer, instead = _answer(change, before, after), _taker(change, after)
+    if answer and instead == answer:  # the document is there, and not the part of it that answers
+        return Places(len(before), len(after), answer, "", "another part of it")
+    return Places(len(before), len(after), answer, instead, "" if instead else _gap(report, change, after))
+
+
+def _answer(change: QueryChange, before: Sequence[str], after: Sequence[str]) -> str:
     """The first relevant document of the side that ranks one higher; empty when its ranking is not at hand."""
     old, new = change.baseline_rank, change.candidate_rank
     at, side = (old, before) if new is None or (old is not None and old <= new) else (new, after)
@@ -62,14 +79,14 @@ def ranked(report: Report, run: Run | None, query_id: str) -> list[str]:
     return ranked_units(ranking, report.policy.unit) if ranking else []
 
 
-def taker(change: QueryChange, after: Sequence[str]) -> str:
+def _taker(change: QueryChange, after: Sequence[str]) -> str:
     """The document that stands in the candidate (``after``: its ranking) where the lost one stood in the baseline; empty when there is
     none."""
     at = change.baseline_rank
     return after[at - 1] if at and at <= len(after) and (change.candidate_rank or at + 1) > at else ""
 
 
-def gap(report: Report, change: QueryChange, after: Sequence[str]) -> str:
+def _gap(report: Report, change: QueryChange, after: Sequence[str]) -> str:
     """``no results``, or how few came back, when the candidate's ranking ends before the baseline's rank; ``blind``; else empty."""
     if is_blind(report, change.id):
         return "blind"

@@ -8,7 +8,7 @@ from typing import Any
 
 from gate.comparison import Paired, QueryChange
 from gate.reports import beside, beside_json, rows
-from gate.reports.flips import answer_of, ranked, taker
+from gate.reports.flips import places_of
 from gate.reports.report import Report
 from gate.reports.words import label_of
 
@@ -111,10 +111,10 @@ def _flip(report: Report, change: QueryChange) -> dict[str, Any]:
         found["unstable"] = change.id in report.noise.unstable
     if text := rows.query_text(report, change.id):
         found["query"] = text
-    before, after = (ranked(report, run, change.id) for run in (report.baseline_run, report.candidate_run))
-    answer, instead = answer_of(change, before, after), taker(change, after)
+    places = places_of(report, change)
     stages = report.findings.stages if report.findings else None
-    return found | ({"document": answer} if answer else {}) | ({"replaced_by": instead} if instead else {}) | (
+    return found | ({"document": places.answer} if places.answer else {}) | (
+        {"replaced_by": places.instead} if places.instead else {}) | (
         {"stage": stages.lost[change.id]} if stages and change.id in stages.lost else {})
 
 

@@ -10,6 +10,7 @@ from gate.policy import Policy, Protected
 from gate.references import Reference
 from gate.reports.comment import marker_prefix, render_comment
 from gate.reports.html import render_html
+from gate.reports.json_report import report_json
 from gate.reports.summary import render_summary
 from gate.reports.text import render_text
 from gate.runs import Chunk, Ranking, Run
@@ -241,3 +242,5 @@ def test_where_another_part_of_the_document_came_it_does_not_stand_in_its_own_pl
     text = render_comment(report)
     assert "| `D0` | 1 → not in the top 2 | another part of it |" in text.replace("\u00a0", " ")
     assert "Another part of it came back." in render_html(report) and "another part of it" in render_text(report)
+    flip = next(flip for flip in report_json(report)["flips"]["lost"] if flip.get("document") == "D0")
+    assert "replaced_by" not in flip
