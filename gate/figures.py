@@ -20,6 +20,11 @@ _NOISE = 1e-12
 _LABELS = {"ndcg": "nDCG", "ndcg-exp": "nDCG-exp", "rr": "RR", "ap": "AP"}
 
 
+def within(sentence: str) -> str:
+    """A sentence as it goes on behind a colon or another beginning: with a small letter, but ``OCR …`` stays."""
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
+
+
 def plural(n: int, one: str, many: str = "") -> str:
     """``1 query``, ``2 queries``, ``1,024 queries``."""
     if not many:

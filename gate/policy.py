@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gate import errors
 from gate.comparison import Comparison, Method, Paired
-from gate.figures import fmt_interval, fmt_pair, fmt_percent, fmt_size, fmt_value, metric_label
+from gate.figures import fmt_interval, fmt_pair, fmt_percent, fmt_size, fmt_value, metric_label, within
 from gate.scoring.beside import TOP
 from gate.scoring.metrics import Metric, parse_metric
 from gate.scoring.score import ScoredRun
@@ -221,7 +221,7 @@ def drop_check(comparison: Comparison, policy: Policy, check: str = "drop", whos
 
 
 def _led(lead: str, sentence: str) -> str:
-    return lead + sentence[0].lower() + sentence[1:] if lead else sentence
+    return lead + within(sentence) if lead else sentence
 
 
 def _too_few(main: Paired) -> str:

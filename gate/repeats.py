@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gate.errors import CannotDecide, InvalidInput
-from gate.figures import fmt_value, metric_label, plural
+from gate.figures import fmt_value, metric_label, plural, within
 from gate.golden.model import GoldenSet
 from gate.policy import Check, Policy
 from gate.runs import Run
@@ -71,7 +71,7 @@ def noise_check(repeats: Repeats, policy: Policy, lost: Sequence[str] = (), prop
         return Check("noise", "fail", f"{moves}; {beyond}. This change raises the tolerance to {proposed:g}, which needs the same "
                                       "approval as a change of the baseline.", numbers)
     other = f"raise `policy.tolerance` of this tier to at least {enough:g}" if enough <= 1 else "give the golden set more queries"
-    raise TooNoisy(repeats, f"{moves[0].lower()}{moves[1:]}: {beyond}",
+    raise TooNoisy(repeats, f"{within(moves)}: {beyond}",
                    f"make the retriever repeatable (seeds, ties, approximate search), or {other}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gate.comparison import Comparison
 from gate.explain.scores import STIRRED, by_rank, fall
-from gate.figures import plural
+from gate.figures import plural, within
 from gate.golden.model import GoldenSet
 from gate.patterns import documents
 from gate.patterns.case import FEWEST, NEAR_TOP, Case, Pattern, relevant_of, sides_of
@@ -36,7 +36,7 @@ def find_patterns(golden: GoldenSet, comparison: Comparison, before: Run, after:
         return tuple(found)
     those = "worst" if len(worse) > _MOST_WORSE else "worse"
     part = f"Among the {len(case.worse)} {those} queries and {len(case.rest):,} others: "
-    return tuple(pattern if pattern.kind == _EVERYWHERE else pattern._replace(seen=part + pattern.seen[0].lower() + pattern.seen[1:])
+    return tuple(pattern if pattern.kind == _EVERYWHERE else pattern._replace(seen=part + within(pattern.seen))
                  for pattern in found)
 
 

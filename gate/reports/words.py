@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gate.figures import NONE, fmt_percent, plural
+from gate.figures import NONE, fmt_percent, plural, within
 from gate.reports.report import Report
 from gate.tiers import TIERS, USUAL_TIER
 
@@ -32,7 +32,7 @@ def marked(text: str) -> Sentence:
 
 def likely(cause: str) -> str:
     """``Likely: an index that …``, from a cause that begins like a sentence."""
-    return f"Likely: {cause if cause[1:2].isupper() else cause[:1].lower() + cause[1:]}"
+    return f"Likely: {within(cause)}"
 
 
 def fmt_rank(rank: int | None, returned: int = 0) -> str:
